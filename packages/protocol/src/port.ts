@@ -26,6 +26,12 @@ export const PortQuery = z.strictObject({
     .max(30 * 24 * 3600)
     .default(24 * 3600)
     .describe('The lifetime of the token in seconds. Default 86,400.'),
+  once: z
+    .enum(['true', 'false', '1', '0'])
+    .default('false')
+    .describe(
+      'True: the token admits one request within a minute, for an address that a browser opens. The browser gets a cookie for `expires_in_secs`. Default false.',
+    ),
 })
 
 /** The body of a change to a port. */
@@ -65,7 +71,7 @@ export const Port = z
         'The token for this port. Send it as the header `X-Holt-Port-Token` or as the query parameter `holt_token`.',
       ),
     expires_at: Timestamp.describe(
-      'When the token expires (RFC 3339 UTC with milliseconds). It expires earlier if it is rotated or its key is revoked.',
+      'When the token expires (RFC 3339 UTC with milliseconds). It expires earlier if it is rotated, its key is revoked, or it is for one request.',
     ),
   })
   .meta({ id: 'Port' })

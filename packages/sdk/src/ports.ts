@@ -9,6 +9,11 @@ export interface PortOptions extends CallOptions {
   readonly wait_secs?: number
   /** The time for which the token is valid, in seconds. Default 86,400. */
   readonly expires_in_secs?: number
+  /**
+   * True if the token admits one request within a minute, for an address that a browser opens. The
+   * browser gets a cookie for `expires_in_secs`. Default false.
+   */
+  readonly once?: boolean
 }
 
 /** The time for the service's last check after the wait, and for its answer to arrive. */
@@ -40,11 +45,11 @@ export class Ports {
    * With `wait_secs` the call waits for that.
    */
   async get(port: number, options: PortOptions = {}): Promise<Port> {
-    const { signal, wait_secs = 0, expires_in_secs } = options
+    const { signal, wait_secs = 0, expires_in_secs, once } = options
     const answer = await this.#transport.call('getPort', {
       signal,
       params: this.#params(port),
-      query: { wait_secs: options.wait_secs, expires_in_secs },
+      query: { wait_secs: options.wait_secs, expires_in_secs, once },
       timeoutMs: wait_secs * 1000 + answerMarginMs,
     })
     return this.#reachedFromHere(answer)

@@ -48,6 +48,12 @@ test.each([
   expect(await runtime.ports.url(3000, path)).toBe(`${base}${place}${query === '' ? '' : `?${query}`}`)
 })
 
+test('an address for a browser has a token for one request', async () => {
+  expect(await runtime.ports.url(3000, '/', { once: true })).toMatch(/\?holt_token=once-0$/)
+  expect((await runtime.ports.get(3000, { once: true })).token).toBe('once-0')
+  expect(sent.at(-1)?.url).toContain('once=true')
+})
+
 test('an address leads only to the port, and over TLS to a secure WebSocket', async () => {
   await expect(runtime.ports.url(3000, '/../../x')).rejects.toMatchObject({ code: 'invalid_request' })
   const answer = { ...(await runtime.ports.get(3000)) }

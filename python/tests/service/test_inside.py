@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 from holt import AsyncRuntime, AsyncTerminal
 from holt.errors import Conflict, InvalidRequest
@@ -91,6 +93,9 @@ async def test_a_port_is_reached(runtime: AsyncRuntime) -> None:
             answer += data
     assert answer.endswith(b"\r\n\r\nhello")
     assert "holt_token=" in await runtime.ports.url(8080, "/index.html?a=b")
+    once = await runtime.ports.get(8080, once=True)
+    assert once.token != (await runtime.ports.get(8080)).token
+    assert (once.expires_at - datetime.now(timezone.utc)).total_seconds() < 61
     assert (await runtime.ports.websocket_url(8080)).startswith("ws://")
     assert (await runtime.ports.set_public(8080)).public
     await runtime.refresh()

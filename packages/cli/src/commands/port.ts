@@ -72,14 +72,14 @@ async function reachPort(text: string, port: number | undefined, options: PortOp
 async function showPort(runtime: Runtime, port: number, options: PortOptions): Promise<number> {
   if (options.rotate === true) await runtime.ports.rotate(port)
   if (options.public === true || options.private === true) await runtime.ports.setPublic(port, options.public === true)
-  const found = await runtime.ports.get(port, {
-    wait_secs: options.wait ?? 0,
-    ...(options.expires === undefined ? {} : { expires_in_secs: options.expires }),
-  })
+  const expiry = options.expires === undefined ? {} : { expires_in_secs: options.expires }
+  const found = await runtime.ports.get(port, { wait_secs: options.wait ?? 0, ...expiry })
   if (options.json === true) printJson(found)
   else print(addressOf(found, options))
   if (!found.listening) say(`Nothing listens on port ${port} yet.`)
-  if (options.open === true && found.listening) openInBrowser(addressOf(found, options))
+  // Every user of this machine sees the arguments of the program that opens the browser.
+  if (options.open === true && found.listening)
+    openInBrowser(addressOf(await runtime.ports.get(port, { ...expiry, once: true }), options))
   return options.wait !== undefined && !found.listening ? 1 : 0
 }
 

@@ -1,10 +1,8 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parseConfig } from '../../../server/src/index.ts'
 import { startTestServer, type TestServer } from '../../../server/test/support/start-test-server.ts'
 import { newStateDir, testDatabase } from '../../../server/test/support/test-store.ts'
+import { fakeBrowser } from '../support/fake-browser.ts'
 import { runHolt } from '../support/run-holt.ts'
 
 /** Runs `holt console` against a real service. `path` has the program that opens addresses. */
@@ -30,18 +28,10 @@ test('holt console --no-open prints a link that signs in once', async () => {
 
 test('holt console opens the link, and does not print its code', async () => {
   const service = await startTestServer()
-  const folder = await mkdtemp(join(tmpdir(), 'holt-open-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  const opened = join(folder, 'opened')
-  await writeFile(
-    join(folder, 'xdg-open'),
-    `#!/bin/sh\necho "$1" >${opened}.part && /bin/mv ${opened}.part ${opened}\n`,
-  )
-  await chmod(join(folder, 'xdg-open'), 0o755)
-  const { code, stdout, stderr } = await runConsole(service, [], folder)
+  const browser = await fakeBrowser()
+  const { code, stdout, stderr } = await runConsole(service, [], browser.path)
   expect([code, stdout, stderr]).toEqual([0, '', `Opening ${service.server.url}/console/\n`])
-  await expect.poll(() => readFile(opened, 'utf8').catch(() => ''), { timeout: 20_000 }).not.toBe('')
-  expect(await follow(service, (await readFile(opened, 'utf8')).trim())).toBe(201)
+  expect(await follow(service, await browser.opened())).toBe(201)
 })
 
 test('holt console prints the link if nothing opens it', async () => {

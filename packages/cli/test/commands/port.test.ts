@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Holt, type Runtime } from '../../../sdk/src/index.ts'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { fakeBrowser } from '../support/fake-browser.ts'
 import { endOf, runHolt, startHolt } from '../support/run-holt.ts'
 
 let service: TestService
@@ -27,6 +28,14 @@ test('prints an address that works alone, and only that on stdout', async () => 
     `${path}?holt_token=token-0\n`,
   )
   expect((await runHolt(['port', 'mine', '3000', '--private', '--rotate'], { service })).stdout).toContain('token-1')
+})
+
+test('opens an address that works once, because other users see the arguments of a program', async () => {
+  const browser = await fakeBrowser()
+  const env = { HOLT_URL: service.url, HOLT_API_KEY: service.key, PATH: browser.path }
+  const ended = await runHolt(['port', 'mine', '3000', '--open'], { env })
+  expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('holt_token=token-0') })
+  expect(await browser.opened()).toBe(`http://3000-${runtime.runtime_id}.localhost:1/?holt_token=once-0`)
 })
 
 test('says when no server listens, and fails after a wait', async () => {

@@ -2,13 +2,14 @@ import type { Port } from '@holt/sdk'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
+import { BusyButton } from '../parts/busy-button.tsx'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { useSession } from '../session/session-context.ts'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { useHoltQuery } from '../session/use-holt-query.ts'
-import { openAddress } from './open-address.ts'
+import { canOpen, openPort } from './open-port.ts'
 
 interface PortAccessProps {
   readonly runtimeId: string
@@ -32,7 +33,7 @@ export function PortAccess({ runtimeId, port }: PortAccessProps) {
       ) : (
         <>
           {found.listening ? null : <p>Nothing listens on it now: until then, its addresses answer 502.</p>}
-          <Addresses port={found} />
+          <Addresses port={found} runtimeId={runtimeId} />
           <Token key={found.token} port={found} />
           <div className="actions">
             <Button
@@ -105,8 +106,13 @@ function usePortAccess({ runtimeId: id, port }: PortAccessProps) {
 }
 
 /** The two forms of the address. The one for browsers is another origin than the console. */
-function Addresses({ port }: { readonly port: Port }) {
-  const open = openAddress(port)
+function Addresses({ runtimeId, port }: { readonly runtimeId: string; readonly port: Port }) {
+  // The token that is shown works for a day. It is for programs, and in no address.
+  const opening = useHoltMutation<void, Port>({
+    run: async (holt) => (await holt.runtimes.get(runtimeId)).ports.get(port.port, { once: true }),
+    onSuccess: openPort,
+    isSecret: true,
+  })
   return (
     <dl className="lines">
       <div>
@@ -115,13 +121,12 @@ function Addresses({ port }: { readonly port: Port }) {
           <code>{port.url}</code>
         </dd>
         <dd>
-          {open === null ? null : (
-            // A link would show the token to anyone who looks at the status bar, or at the
-            // document.
-            <Button className="button primary" onPress={() => void window.open(open, '_blank', 'noopener,noreferrer')}>
+          {canOpen(port) ? (
+            <BusyButton className="button primary" isBusy={opening.isPending} onPress={() => opening.mutate()}>
               Open in a new tab
-            </Button>
-          )}
+            </BusyButton>
+          ) : null}
+          {opening.isError ? <ErrorNotice error={opening.error} /> : null}
         </dd>
         <dd className="muted">
           Each port is an origin of its own there. Its page can read nothing of the console, and of no other port.

@@ -35,7 +35,7 @@ function present(call: TestCall): Port {
     listening: call.service.listening.has(port),
     url: `http://${port}-${runtime_id}.localhost:1/`,
     path_url: `http://elsewhere/v1/agents/runtime/${runtime_id}/ports/${port}/proxy/`,
-    token: `token-${call.service.generation}`,
+    token: `${call.query.once === 'true' ? 'once' : 'token'}-${call.service.generation}`,
     expires_at: now(),
   }
 }

@@ -2,6 +2,7 @@ import { KeyedLock } from '@holt/async'
 import type { Builds } from '../builds/builds.ts'
 import { Rooms } from './attach/rooms.ts'
 import { BridgeAgents } from './code/bridge-connections.ts'
+import { OnceTokens } from './ports/once-tokens.ts'
 import { OpenPorts, type PortLimits } from './ports/open-ports.ts'
 import { PortAddresses } from './ports/port-addresses.ts'
 
@@ -11,6 +12,7 @@ export interface Inside extends Builds {
   readonly addresses: PortAddresses
   /** The secret that signs the tokens of ports. */
   readonly portSecret: Buffer
+  readonly onceTokens: OnceTokens
   /** The attachments of each command. */
   readonly rooms: Rooms
   readonly bridgeAgents: BridgeAgents
@@ -28,6 +30,7 @@ export function openInside(
     ports: new OpenPorts(builds.now, portLimits),
     addresses: new PortAddresses(builds.config.portDomain),
     portSecret,
+    onceTokens: new OnceTokens(builds.now),
     rooms: new Rooms(),
     bridgeAgents: new BridgeAgents(),
     diffs: new KeyedLock(),

@@ -43,7 +43,12 @@ class AsyncPorts:
         return [decode(PortState, one) for one in answer["data"]]
 
     async def get(
-        self, port: int, *, wait_secs: Seconds | None = None, expires_in_secs: Seconds | None = None
+        self,
+        port: int,
+        *,
+        wait_secs: Seconds | None = None,
+        expires_in_secs: Seconds | None = None,
+        once: bool | None = None,
     ) -> Port:
         """Returns the addresses of a port, with a new token.
 
@@ -52,13 +57,15 @@ class AsyncPorts:
             wait_secs: The time to wait until a program listens, up to 600. `listening` of the
                 answer is false if none does by then.
             expires_in_secs: The time for which the token is valid. Default: 86,400.
+            once: True for a token that admits one request within a minute, for an address that a
+                browser opens. The browser gets a cookie for `expires_in_secs`.
         """
         wait = 0 if wait_secs is None else seconds(wait_secs)
         expires = None if expires_in_secs is None else seconds(expires_in_secs)
         answer = await self._transport.call(
             "getPort",
             params=self._params(port),
-            query={"wait_secs": wait or None, "expires_in_secs": expires},
+            query={"wait_secs": wait or None, "expires_in_secs": expires, "once": once},
             timeout_secs=wait + _answer_margin_secs,
         )
         return self._reached_from_here(answer)
@@ -70,14 +77,16 @@ class AsyncPorts:
         *,
         wait_secs: Seconds | None = None,
         expires_in_secs: Seconds | None = None,
+        once: bool | None = None,
     ) -> str:
         """Returns the address of a path of the program, which every HTTP client can open.
 
         It is below the service's own address. If the port is private, the query contains a new
-        token, which opens the port to anyone who has the address.
+        token, which opens the port to anyone who has the address. With `once` it opens it for one
+        request.
         """
         address = self._address(port, path)
-        found = await self.get(port, wait_secs=wait_secs, expires_in_secs=expires_in_secs)
+        found = await self.get(port, wait_secs=wait_secs, expires_in_secs=expires_in_secs, once=once)
         if found.public:
             return address
         # The fields of the program stay as they are written.
@@ -90,12 +99,13 @@ class AsyncPorts:
         *,
         wait_secs: Seconds | None = None,
         expires_in_secs: Seconds | None = None,
+        once: bool | None = None,
     ) -> str:
         """Returns the address of a WebSocket of the program, with a token as in `url`.
 
         Any library for WebSockets opens it, such as `connect(address)` of the package `websockets`.
         """
-        address = await self.url(port, path, wait_secs=wait_secs, expires_in_secs=expires_in_secs)
+        address = await self.url(port, path, wait_secs=wait_secs, expires_in_secs=expires_in_secs, once=once)
         return "ws" + address.removeprefix("http")
 
     async def set_public(self, port: int, is_public: bool = True) -> Port:

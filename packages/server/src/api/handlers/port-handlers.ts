@@ -1,4 +1,4 @@
-import type { Port } from '@holt/protocol'
+import { isSet, type Port } from '@holt/protocol'
 import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { dayMs } from '../../foundation/time/day.ts'
@@ -30,8 +30,12 @@ async function listPorts(call: Call<'listPorts', Api>): Promise<Answer> {
 type PortCall = Call<'getPort', Api> | Call<'updatePort', Api> | Call<'rotatePort', Api>
 
 async function getPort(call: Call<'getPort', Api>): Promise<Answer> {
-  const { wait_secs, expires_in_secs } = call.query
-  return present(call, { waitMs: Math.round(wait_secs * 1000), expiresInSecs: expires_in_secs })
+  const { wait_secs, expires_in_secs, once } = call.query
+  return present(call, {
+    waitMs: Math.round(wait_secs * 1000),
+    expiresInSecs: expires_in_secs,
+    isOnce: isSet(once),
+  })
 }
 
 async function updatePort(call: Call<'updatePort', Api>): Promise<Answer> {
@@ -53,7 +57,11 @@ function change({ service, params, ref }: PortCall, to: (setting: PortSetting) =
 
 async function present(
   call: PortCall,
-  { waitMs = 0, expiresInSecs = defaultExpirySecs }: { waitMs?: number; expiresInSecs?: number } = {},
+  {
+    waitMs = 0,
+    expiresInSecs = defaultExpirySecs,
+    isOnce = false,
+  }: { waitMs?: number; expiresInSecs?: number; isOnce?: boolean } = {},
 ): Promise<Answer> {
   const { service, caller, params, ref } = call
   const { port } = params
@@ -66,7 +74,9 @@ async function present(
   const runtimeId = row.runtime_id as Port['runtime_id']
   const { keyId, keyVersion } = caller
   const grant = { runtimeId, port, generation, keyId, keyVersion, expiresAtSecs }
-  const token = makePortToken(service.portSecret, grant)
+  const { token, expiresAt } = isOnce
+    ? service.onceTokens.make({ ...grant, projectId: row.project_id })
+    : { token: makePortToken(service.portSecret, grant), expiresAt: expiresAtSecs * 1000 }
   const json: Port = {
     runtime_id: runtimeId,
     port,
@@ -74,7 +84,7 @@ async function present(
     listening,
     ...service.addresses.of(runtimeId, port),
     token,
-    expires_at: moment(expiresAtSecs * 1000),
+    expires_at: moment(expiresAt),
   }
   return { status: 200, json }
 }

@@ -9,7 +9,7 @@ import { validCredentials } from '../../tenancy/auth/valid-credentials.ts'
 import type { Inside } from '../inside.ts'
 import type { PortCredentials } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
-import { type PortGrant, readPortToken } from './port-token.ts'
+import { makePortToken, type PortGrant, readPortToken } from './port-token.ts'
 
 /** The changes of a request's headers on their way to a program. */
 export interface PortMasks {
@@ -27,6 +27,8 @@ export interface Admission {
   /** The end in milliseconds since 1970 UTC; null: the end of the key. */
   readonly expiresAt: number | null
   readonly by: 'key' | 'token' | 'public'
+  /** The token for the cookie of a browser. Absent: the request was admitted without a token. */
+  readonly token?: string
   /** The changes of the request's headers. Absent: there are none. */
   readonly masks?: PortMasks
 }
@@ -44,7 +46,8 @@ export async function admitToPort(
   const { authorization } = credentials
   if (target.form !== 'host' && authorization !== null) return admitByKey(service, target, { authorization, peer })
   const tokens = [...(credentials.token === null ? [] : [credentials.token]), ...credentials.cookies]
-  const grants = tokens.flatMap((token) => readPortToken(service.portSecret, token, target) ?? [])
+  const once = service.onceTokens.take(credentials, target) ?? []
+  const grants = [once, tokens.flatMap((token) => readPortToken(service.portSecret, token, target) ?? [])].flat()
   const row = await findByAddress(service, target.runtimeId)
   for (const grant of grants) {
     const admission = row === undefined ? null : await admitByGrant(service, row, grant)
@@ -66,12 +69,16 @@ async function admitByKey(service: Inside, { runtimeId }: PortTarget, claim: Cla
  * Admits a request with a token. A token is valid as long as its key, within its generation, and
  * until it expires.
  */
-async function admitByGrant({ store, now }: Inside, row: RuntimeRow, grant: PortGrant): Promise<Admission | null> {
+async function admitByGrant(
+  { store, now, portSecret }: Inside,
+  row: RuntimeRow,
+  grant: PortGrant,
+): Promise<Admission | null> {
   const expiresAt = grant.expiresAtSecs * 1000
   if (expiresAt <= now() || grant.generation !== settingOf(row, grant.port).generation) return null
   const valid = await validCredentials(store.db, [grant.keyId], now())
   if (!valid.has(credentialName(grant))) return null
-  return { row, credential: grant, expiresAt, by: 'token' }
+  return { row, credential: grant, expiresAt, by: 'token', token: makePortToken(portSecret, grant) }
 }
 
 /**

@@ -115,10 +115,10 @@ function redirection(
   // A path that begins with two slashes would be another host.
   if (!isRead || /^\/[/\\]/.test(location)) return null
   const standing = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
-  if (isPage && credentials.fromQuery && admission.by === 'token' && credentials.token !== null) {
+  if (isPage && credentials.fromQuery && admission.token !== undefined) {
     const secure = scheme === 'https' ? '; Secure' : ''
     const age = Math.max(1, Math.floor(((admission.expiresAt ?? 0) - service.now()) / 1000))
-    const cookie = `${portCookie}=${credentials.token}; Path=${target.prefix || '/'}; Max-Age=${age}; HttpOnly; SameSite=Lax${secure}`
+    const cookie = `${portCookie}=${admission.token}; Path=${target.prefix || '/'}; Max-Age=${age}; HttpOnly; SameSite=Lax${secure}`
     return { status: 303, headers: { ...standing, 'set-cookie': cookie } }
   }
   if (!target.bare || target.form !== 'path') return null

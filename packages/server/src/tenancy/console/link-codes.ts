@@ -1,54 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { OneTimeCodes } from '../../foundation/request/one-time-codes.ts'
 
 /** The key that a link signs in with, and the version of its secret. */
 export type LinkGrant = Pick<Caller, 'projectId' | 'keyId' | 'keyName' | 'keyVersion' | 'scopes'>
 
-/** The time for which a code works, in milliseconds: a browser may have to start first. */
-const validMs = 60_000
-
-/** The most codes at a time, of all projects and of one. The oldest are forgotten first. */
-const mostCodes = 1000
-const mostOfProject = 32
-
-interface Kept {
-  readonly grant: LinkGrant
-  readonly expiresAt: number
-}
-
-/**
- * The codes of links that sign a browser in. Each works once, and for a minute. They are kept in
- * memory only, by their digests, so a lookup does not reveal how close a guess is.
- */
-export class LinkCodes {
-  readonly #codes = new Map<string, Kept>()
-  readonly #now: () => number
-
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  /** Makes a code for a key. */
-  make(grant: LinkGrant): { readonly code: string; readonly expiresAt: number } {
-    const code = randomBytes(32).toString('base64url')
-    const expiresAt = this.#now() + validMs
-    this.#codes.set(digestOf(code), { grant, expiresAt })
-    const ofProject = [...this.#codes].filter(([, kept]) => kept.grant.projectId === grant.projectId)
-    const [oldest] = ofProject.length > mostOfProject ? ofProject.map(([digest]) => digest) : this.#codes.keys()
-    if ((ofProject.length > mostOfProject || this.#codes.size > mostCodes) && oldest !== undefined)
-      this.#codes.delete(oldest)
-    return { code, expiresAt }
-  }
-
-  /** Returns the key of a code and forgets the code. Null if it is unknown, used or too old. */
-  take(code: string): LinkGrant | null {
-    const digest = digestOf(code)
-    const kept = this.#codes.get(digest)
-    this.#codes.delete(digest)
-    return kept === undefined || kept.expiresAt <= this.#now() ? null : kept.grant
-  }
-}
-
-function digestOf(code: string): string {
-  return createHash('sha256').update(code).digest('hex')
-}
+/** The codes of links that sign a browser in. */
+export class LinkCodes extends OneTimeCodes<LinkGrant> {}

@@ -200,3 +200,60 @@ async function readAll(socket: ReturnType<PortServer['raw']>): Promise<string> {
   for await (const part of socket) all += part
   return all
 }
+
+test('a token for one request opens a browser once, which then has a cookie', async () => {
+  const { byHost, byPath, hostOf, get, program } = await start()
+  const headers = { accept: 'text/html' }
+  for (const visit of [
+    (path: string, more = {}) => byHost(hostOf(3000), path, { headers: { ...headers, ...more } }),
+    (path: string, more = {}) => byPath(3000, path, { headers: { ...headers, ...more } }),
+  ]) {
+    const { token } = await get(3000, '?once=true&expires_in_secs=600')
+    const opened = await visit(`/a?x=1&holt_token=${token}`)
+    expect(opened).toMatchObject({ status: 303, headers: { location: expect.stringMatching(/\/a\?x=1$/) } })
+    const [cookie = ''] = opened.headers['set-cookie'] ?? []
+    expect(cookie).not.toContain(token)
+    expect(cookie).toMatch(/Max-Age=(?:600|59\d); HttpOnly; SameSite=Lax/)
+    expect(await visit('/a', { cookie: cookie.split(';', 1)[0] })).toMatchObject({ status: 200, text: 'inside' })
+    for (const path of [`/?holt_token=${token}`, '/'])
+      expect((await visit(path, { 'x-holt-port-token': path === '/' ? token : [] })).status).not.toBe(200)
+  }
+  program(3001, (request, response) => response.end(`${request.url} ${JSON.stringify(request.headers)}`))
+  const { token } = await get(3001, '?once=1')
+  const seen = await byPath(3001, `/?holt_token=${token}`)
+  expect([seen.status, seen.text.includes(token)]).toEqual([200, false])
+})
+
+test('a token for one request is for its port, and ends after a minute, with a rotation and with its key', async () => {
+  let passedMs = 0
+  const server = await start({ now: () => Date.now() + passedMs })
+  const statusOf = async (token: string, port = 3000) =>
+    (await server.byPath(port, '/', { headers: { 'x-holt-port-token': token } })).status
+  const make = async () => (await server.get(3000, '?once=true')).token as string
+  server.program(3001, (_, response) => response.end('another'))
+  const elsewhere = await make()
+  expect(await statusOf(elsewhere, 3001)).toBe(401)
+  const rotated = await make()
+  await server.ask('POST', `${server.port(3000)}/rotate`)
+  expect(await statusOf(rotated)).toBe(401)
+  const { key, key_id } = await server.makeKey('runtime:write')
+  const { token: revoked } = (await server.ask('GET', `${server.port(3000)}?once=true`, { key })).json
+  await server.ask('DELETE', `/v1/agents/key/${key_id}`)
+  expect(await statusOf(revoked)).toBe(401)
+  const late = await make()
+  passedMs += 60_000
+  expect(await statusOf(late)).toBe(401)
+  expect(await statusOf(await make())).toBe(200)
+  const many = await Promise.all(Array.from({ length: 20 }, async () => make()))
+  const [one = ''] = many
+  const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(one)))
+  expect(answers.filter((status) => status === 200)).toHaveLength(1)
+})
+
+test('an invalid token in the address does not replace a valid cookie', async () => {
+  const { byHost, hostOf, token } = await start()
+  const headers = { accept: 'text/html', cookie: `holt_port=${token}` }
+  const answer = await byHost(hostOf(3000), '/?holt_token=hp1.spent', { headers })
+  expect(answer.status).toBe(303)
+  expect(answer.headers['set-cookie']?.[0]).toContain(`holt_port=${token};`)
+})
