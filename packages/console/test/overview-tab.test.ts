@@ -44,9 +44,11 @@ describe('the overview', () => {
     await page.getByRole('button', { name: 'Add a label' }).click()
     await page.getByLabel('Key 2').fill('ticket')
     await page.getByLabel('Value 2').fill('HOLT-26')
+    // Somebody else sets a label meanwhile.
+    await ask('PATCH', `/v1/agents/runtime/${id}`, { json: { metadata_patch: { theirs: '1' } } })
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     await page.getByRole('table', { name: 'Metadata' }).getByText('HOLT-26').waitFor()
-    expect((await runtimeOf()).metadata).toEqual({ team: 'search', ticket: 'HOLT-26' })
+    expect((await runtimeOf()).metadata).toEqual({ team: 'search', ticket: 'HOLT-26', theirs: '1' })
 
     await page.getByRole('button', { name: 'Snapshot…' }).click()
     await page.getByLabel('Name').fill('before')

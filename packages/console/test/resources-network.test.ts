@@ -76,7 +76,7 @@ describe('network policies', () => {
     // Somebody else changes it meanwhile.
     await server.ask('PUT', '/v1/agents/network-policy/agent', { json: { include: ['pypi'] } })
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('alert').getByText('was changed meanwhile').waitFor()
+    await page.getByRole('alert').getByText('has changed: it has the etag').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('definition').getByText('pypi').waitFor()
     await page.getByRole('button', { name: 'Edit' }).click()

@@ -159,7 +159,7 @@ describe('the network', () => {
     expect(visit.complaints).toEqual([])
   })
 
-  test('refuses to widen a policy that has changed since it was shown', async () => {
+  test('adds to a policy that somebody else has changed since it was shown, and keeps that change', async () => {
     const server = await startTestServer()
     await server.ask('POST', '/v1/agents/network-policy', { json: { name: 'shared' } })
     const id = await server.makeRuntime({ network_policy: 'shared' })
@@ -171,9 +171,9 @@ describe('the network', () => {
     await page.getByText('the stored policy shared, revision 1').waitFor()
     await server.ask('PUT', '/v1/agents/network-policy/shared', { json: { allow: [{ host: 'mine.example.com' }] } })
     await page.getByRole('button', { name: 'Add' }).click()
-    await page.getByRole('alert').getByText('The policy has changed since it was shown.').waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     const { allow } = (await server.ask('GET', '/v1/agents/network-policy/shared')).json
-    expect(allow.map(({ host }: { host: string }) => host)).toEqual(['mine.example.com'])
+    expect(allow.map(({ host }: { host: string }) => host)).toEqual(['mine.example.com', 'api.example.com'])
   })
 })
 
@@ -243,7 +243,7 @@ test.each(['light', 'dark'] as const)(
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
     for (const [button, text] of [
       ['Fork…', 'would be created now'],
-      ['Metadata…', 'These replace all labels.'],
+      ['Metadata…', 'Those that you leave alone stay as they are.'],
     ] as const) {
       await page.goto(`${server.server.url}/console/runtimes/${id}`)
       await page.getByRole('button', { name: button }).click()

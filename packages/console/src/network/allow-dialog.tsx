@@ -81,7 +81,7 @@ function allowingOf(wanted: Wanted, suggested: SuggestedPolicy): Allowing {
 function targetOf(network: RuntimeNetwork | undefined): Target | null {
   if (network === undefined) return null
   const { network_policy: policy } = network
-  // The choice shows the revision of a stored policy, and says which one it is.
+  // The choice reads a stored policy first, and says which one it is.
   return policy?.type === 'stored' ? null : { type: 'own' }
 }
 

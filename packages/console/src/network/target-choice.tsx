@@ -40,7 +40,7 @@ function StoredChoice({ runtimeId, policyId, name, target, choose }: StoredProps
   })
   const revision = policy.data?.revision
   useEffect(() => {
-    if (target === null && revision !== undefined) choose({ type: 'policy', policyId, revision })
+    if (target === null && revision !== undefined) choose({ type: 'policy', policyId })
   }, [target, revision, policyId])
   return (
     <fieldset className="choices">
@@ -54,7 +54,7 @@ function StoredChoice({ runtimeId, policyId, name, target, choose }: StoredProps
               type="radio"
               name="target"
               checked={target?.type === 'policy'}
-              onChange={() => choose({ type: 'policy', policyId, revision })}
+              onChange={() => choose({ type: 'policy', policyId })}
             />
             the stored policy {name}, revision {revision}
           </label>

@@ -1,8 +1,8 @@
-import { type Holt, HoltError, type Policy } from '@holt/sdk'
+import type { Policy } from '@holt/sdk'
 import { useState } from 'react'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
-import { bodyOfPolicy, formOfPolicy, type PolicyForm } from './policy-form.ts'
+import { bodyOfPolicy, formOfPolicy } from './policy-form.ts'
 import { PolicyFormFields } from './policy-form-fields.tsx'
 
 interface EditProps {
@@ -11,13 +11,14 @@ interface EditProps {
 }
 
 /**
- * The form that replaces a policy. It begins with the policy as it was when the form was opened.
+ * The form that replaces a policy. It begins with the policy as it was when the form was opened,
+ * and replaces only that version.
  */
 export function EditPolicy({ policy, onClose }: EditProps) {
   const [before] = useState(policy)
   const [form, setForm] = useState(() => formOfPolicy(policy))
   const replacing = useHoltMutation({
-    run: (holt) => replaceUnchanged(holt, before, form),
+    run: (holt) => holt.policies.replace(before.policy_id, bodyOfPolicy(form), { ifMatch: before.etag }),
     changes: [['policies']],
     onSuccess: onClose,
   })
@@ -36,14 +37,4 @@ export function EditPolicy({ policy, onClose }: EditProps) {
       <PolicyFormFields form={form} set={setForm} error={replacing.error} />
     </FormDialog>
   )
-}
-
-/** Replaces a policy, unless somebody else has replaced it since the form was opened. */
-async function replaceUnchanged(holt: Holt, { policy_id, revision }: Policy, form: PolicyForm): Promise<Policy> {
-  const present = await holt.policies.get(policy_id)
-  if (present.revision !== revision)
-    throw new HoltError('conflict', `The policy was changed meanwhile: it has the revision ${present.revision}.`, {
-      hint: 'Close this form, and edit the policy as it is now.',
-    })
-  return holt.policies.replace(policy_id, bodyOfPolicy(form))
 }

@@ -28,7 +28,7 @@ export function ProviderDialog({ provider, onClose }: ProviderDialogProps) {
       const text = secret.current?.value ?? ''
       return provider === null
         ? holt.secrets.providers.create(newProviderOf(fields, text))
-        : holt.secrets.providers.replace(provider.provider_id, settingsOf(fields, text))
+        : holt.secrets.providers.replace(provider.provider_id, settingsOf(fields, text), { ifMatch: provider.etag })
     },
     changes: [['providers']],
     onSuccess: () => {

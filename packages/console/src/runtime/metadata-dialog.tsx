@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { FormDialog } from '../parts/form-dialog.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
+import { changedLabels } from './changed-labels.ts'
 import type { RuntimeDialogProps } from './runtime-dialog-props.ts'
 
 interface Pair {
@@ -11,18 +12,24 @@ interface Pair {
   readonly value: string
 }
 
-/** The form of the labels of a runtime. It replaces all of them. */
+/** The form of the labels of a runtime. It changes only those that a person has changed. */
 export function MetadataDialog({ runtime, isOpen, onOpenChange }: RuntimeDialogProps) {
   const { runtime_id: id, metadata } = runtime
   const [pairs, setPairs] = useState<readonly Pair[]>([])
+  const [before, setBefore] = useState(metadata)
   useEffect(() => {
-    if (isOpen) setPairs(Object.entries(metadata).map(([key, value], row) => ({ row, key, value })))
+    if (!isOpen) return
+    setBefore(metadata)
+    setPairs(Object.entries(metadata).map(([key, value], row) => ({ row, key, value })))
     // The form keeps its rows while another client changes the labels.
   }, [isOpen])
   const changing = useHoltMutation({
     run: async (holt) =>
       (await holt.runtimes.get(id)).update({
-        metadata: Object.fromEntries(pairs.filter(({ key }) => key !== '').map(({ key, value }) => [key, value])),
+        metadata_patch: changedLabels(
+          before,
+          pairs.filter(({ key }) => key !== '').map(({ key, value }) => [key, value]),
+        ),
       }),
     changes: [['runtime', id], ['runtimes']],
     onSuccess: () => onOpenChange(false),
@@ -40,7 +47,10 @@ export function MetadataDialog({ runtime, isOpen, onOpenChange }: RuntimeDialogP
       onSubmit={() => changing.mutate()}
       isWide
     >
-      <p>Labels of your own, such as team=search. The list of runtimes can filter by them. These replace all labels.</p>
+      <p>
+        Labels of your own, such as team=search. The list of runtimes can filter by them. Those that you leave alone
+        stay as they are.
+      </p>
       {pairs.map(({ row, key, value }) => (
         <div className="pair" key={row}>
           <input

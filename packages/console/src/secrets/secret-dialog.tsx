@@ -27,7 +27,7 @@ export function SecretDialog({ secret, onClose }: SecretDialogProps) {
       const text = value.current?.value ?? ''
       return secret === null
         ? holt.secrets.create(newSecretOf(fields, text))
-        : holt.secrets.replace(secret.secret_id, newVersionOf(fields, text, secret))
+        : holt.secrets.replace(secret.secret_id, newVersionOf(fields, text, secret), { ifMatch: secret.etag })
     },
     changes: [['secrets']],
     onSuccess: () => {

@@ -12,16 +12,20 @@ interface WebhookDialogProps {
   readonly onClose: () => void
 }
 
-/** The form of a webhook: its address, its types of events, and a note. */
+/**
+ * The form of a webhook: its address, its types of events, and a note. It changes only the version
+ * that it was opened with.
+ */
 export function WebhookDialog({ webhook, onMade, onClose }: WebhookDialogProps) {
+  const [before] = useState(webhook)
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [types, setTypes] = useState(webhook?.types.join('\n') ?? '')
   const [description, setDescription] = useState(webhook?.description ?? '')
   const storing = useHoltMutation({
     run: async (holt): Promise<NewWebhook | null> => {
       const body = { url: url.trim(), types: types.split(/[\s,]+/).filter((type) => type !== ''), description }
-      if (webhook === null) return holt.webhooks.create(body)
-      await holt.webhooks.update(webhook.webhook_id, body)
+      if (before === null) return holt.webhooks.create(body)
+      await holt.webhooks.update(before.webhook_id, body, { ifMatch: before.etag })
       return null
     },
     changes: [['webhooks']],
