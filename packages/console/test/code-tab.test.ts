@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type CodeServer, giveBridge, startCodeServer } from '../../server/test/support/fake-bridge.ts'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
-import { faultsOf, openWindow, type Visit } from './support/browser.ts'
+import { faultsOf, openByLink, openWindow, type Visit } from './support/browser.ts'
 import { openTab } from './support/runtime-page.ts'
 
 /** A picture of one pixel. */
@@ -66,6 +66,36 @@ describe('code', () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
     await expect.poll(() => server.interpreter.contexts.length).toBe(1)
     expect(visit.complaints).toEqual([])
+  })
+
+  test('shows the cells of one key to no other key, and a sign-out removes them', async () => {
+    const server = await startCodeServer()
+    const visit = await openWindow()
+    const { page } = visit
+    const run = await openCode(server, visit)
+    await (await run('print first-secret')).getByText('first-secret', { exact: true }).first().waitFor()
+    const cells = page.getByRole('article', { name: /^Cell/ })
+    const kept = () => page.evaluate('Object.keys(sessionStorage).filter((key) => key.startsWith("holt.cells"))')
+    await expect.poll(kept).toHaveLength(1)
+    const { key } = await server.makeKey('admin')
+    await openByLink(server, visit, key)
+    await page.reload()
+    const { code } = (await server.ask('POST', '/console/link', { key })).json
+    await page.goto(`${server.server.url}/console/runtimes`)
+    await page.goto('about:blank')
+    await page.goto(`${server.server.url}/console/#code=${code}`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
+    await page.goto(`${server.server.url}/console/runtimes/${server.id}/code`)
+    await page.getByRole('textbox', { name: 'Code', exact: true }).waitFor()
+    expect([await cells.count(), (await page.content()).includes('first-secret')]).toEqual([0, false])
+    await page.getByRole('button', { name: 'default' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await cells.getByText('first-secret').first().waitFor()
+    await page.getByRole('button', { name: 'default' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Holt' }).waitFor()
+    expect(await kept()).toHaveLength(0)
   })
 
   test('shows pictures, data and charts', async () => {

@@ -2,7 +2,7 @@ import { type CodeItem, type Holt, HoltApiError } from '@holt/sdk'
 import { useEffect, useRef, useState } from 'react'
 import { useSession } from '../session/session-context.ts'
 import { type CellOutput, noOutput, withItem } from './cell-output.ts'
-import { keepCells, keptCells } from './kept-cells.ts'
+import { keepCells, keptCells, placeOfCells } from './kept-cells.ts'
 
 /** The time for which items of a run are collected before the page shows them, in milliseconds. */
 const collectMs = 50
@@ -31,7 +31,8 @@ export interface NewCell {
  * `onChange` is called at the start and at the end of a run, which change its context.
  */
 export function useCells(runtimeId: string, onChange: () => void) {
-  const { holt } = useSession()
+  const { holt, session } = useSession()
+  const place = placeOfCells(session.key_id, runtimeId)
   const [cells, setCells] = useState<readonly Cell[]>([])
   const left = useRef(new AbortController())
   const changed = useRef(onChange)
@@ -64,18 +65,18 @@ export function useCells(runtimeId: string, onChange: () => void) {
   useEffect(() => {
     left.current = new AbortController()
     const { signal } = left.current
-    const kept = keptCells(runtimeId)
+    const kept = keptCells(place)
     setCells(kept.map(({ number, code }) => ({ number, code, output: noOutput, error: null, isForgotten: false })))
     for (const { number, runId } of kept) void follow(number, readRun(holt, { runtimeId, runId, signal }), signal)
     return () => left.current.abort()
-  }, [holt, runtimeId])
+  }, [holt, runtimeId, place])
 
   useEffect(() => {
     const known = cells.flatMap(({ number, code, output: { runId }, isForgotten }) =>
       runId === null || isForgotten ? [] : [{ number, code, runId }],
     )
-    if (known.length > 0) keepCells(runtimeId, known)
-  }, [runtimeId, cells])
+    if (known.length > 0) keepCells(place, known)
+  }, [place, cells])
 
   const run = (cell: NewCell) => {
     const number = (cells.at(-1)?.number ?? 0) + 1

@@ -11,7 +11,9 @@ import {
   Modal,
   Popover,
 } from 'react-aria-components'
+import { keepDraft } from '../runtimes/create-draft.ts'
 import { sessionsKey } from '../service/query-client.ts'
+import { forgetKey } from '../session/forget-key.ts'
 import { useSession } from '../session/session-context.ts'
 import { type Session, signOut } from '../session/sessions.ts'
 import { SignInForm } from '../session/sign-in-page.tsx'
@@ -23,6 +25,8 @@ export function ProjectMenu() {
   const [isAdding, setAdding] = useState(false)
   const leave = async () => {
     await signOut(session)
+    forgetKey(session.key_id)
+    keepDraft(session.key_id, null)
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === session.key_id })
     await queries.invalidateQueries({ queryKey: sessionsKey })
   }
