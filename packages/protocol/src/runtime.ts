@@ -269,6 +269,8 @@ const listFields = {
   isolation: Isolation.optional().describe('Only runtimes of this isolation class.'),
   parent: Text.max(22).optional().describe('Only forks of the runtime with this id.'),
   network_policy: Text.max(63).optional().describe('Only runtimes with this stored network policy, by name or id.'),
+  secret: Text.max(63).optional().describe('Only runtimes with this secret, by name or id.'),
+  snapshot: Text.max(63).optional().describe('Only runtimes that were created from this snapshot, by name or id.'),
 }
 const metadataFilter = 'metadata.'
 

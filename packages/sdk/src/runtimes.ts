@@ -29,6 +29,10 @@ export interface RuntimeFilter {
   readonly parent?: string | undefined
   /** A stored network policy, by name or id. */
   readonly network_policy?: string | undefined
+  /** A secret, by name or id. */
+  readonly secret?: string | undefined
+  /** The snapshot that they were created from, by name or id. */
+  readonly snapshot?: string | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined
   /** Items per page, 1 to 100. */
   readonly limit?: number

@@ -18,6 +18,8 @@ interface LsOptions {
   readonly isolation?: Isolation
   readonly parent?: string
   readonly network?: string
+  readonly secret?: string
+  readonly snapshot?: string
   readonly metadata?: Record<string, string>
   readonly quiet?: boolean
   readonly json?: boolean
@@ -47,6 +49,8 @@ export function addLs(program: Command): void {
       .addOption(isolationOption())
       .option('--parent <runtime>', 'only forks of this runtime: its id')
       .option('--network <policy>', 'only with this stored network policy')
+      .option('--secret <secret>', 'only with this secret')
+      .option('--snapshot <snapshot>', 'only those created from this snapshot')
       .option('-m, --metadata <KEY=VALUE>', 'only with this label; repeatable', keyValue),
   ).addHelpText('after', examples)
   act(command, listRuntimes)

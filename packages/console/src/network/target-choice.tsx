@@ -2,7 +2,7 @@ import type { RuntimeNetwork } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { Answer } from '../parts/answer.tsx'
-import { usePolicyUsers } from '../runtimes/use-policy-users.ts'
+import { useUsers } from '../runtimes/use-users.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { useHoltQuery } from '../session/use-holt-query.ts'
@@ -71,16 +71,18 @@ function StoredChoice({ runtimeId, policyId, name, target, choose }: StoredProps
 
 /** The other runtimes with a policy, which the rules would reach as well. */
 function Users({ runtimeId, policyId }: { readonly runtimeId: string; readonly policyId: string }) {
-  const users = usePolicyUsers(policyId)
+  const users = useUsers({ network_policy: policyId })
   return (
     <Answer query={users} what="who else has it">
-      {(all) => {
-        const others = all.filter(({ runtime_id, state }) => runtime_id !== runtimeId && state !== 'terminating')
+      {({ runtimes, isAll }) => {
+        const others = runtimes.filter(({ runtime_id, state }) => runtime_id !== runtimeId && state !== 'terminating')
         if (others.length === 0) return <p className="muted">No other runtime has it now.</p>
         return (
           <p>
-            {others.length === 1 ? 'One other runtime has' : `${others.length} other runtimes have`} it, and may reach
-            the same from then on:{' '}
+            {others.length === 1
+              ? 'One other runtime has'
+              : `${others.length}${isAll ? '' : ' or more'} other runtimes have`}{' '}
+            it, and may reach the same from then on:{' '}
             {others.slice(0, mostNamed).map(({ runtime_id, name }) => (
               <span key={runtime_id}>
                 <Link to="/runtimes/$runtimeId" params={{ runtimeId: runtime_id }}>

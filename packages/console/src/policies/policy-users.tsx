@@ -1,19 +1,19 @@
 import { Link } from '@tanstack/react-router'
 import { Answer } from '../parts/answer.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
-import { usePolicyUsers } from '../runtimes/use-policy-users.ts'
+import { useUsers } from '../runtimes/use-users.ts'
 
 /** The most runtimes that the page names. */
 const mostShown = 50
 
 /** Shows the runtimes that have a policy. */
 export function PolicyUsers({ policyId }: { readonly policyId: string }) {
-  const users = usePolicyUsers(policyId)
+  const users = useUsers({ network_policy: policyId })
   return (
     <section className="section" aria-label="Runtimes with this policy">
       <h2>Runtimes with this policy</h2>
       <Answer query={users} what="the runtimes">
-        {(runtimes) =>
+        {({ runtimes, isAll }) =>
           runtimes.length === 0 ? (
             <p className="muted">No runtime has it.</p>
           ) : (
@@ -35,7 +35,9 @@ export function PolicyUsers({ policyId }: { readonly policyId: string }) {
                   { title: 'Template', cell: ({ template }) => template.name },
                 ]}
               />
-              {runtimes.length > mostShown ? <p className="muted">And {runtimes.length - mostShown} more.</p> : null}
+              {runtimes.length > mostShown ? (
+                <p className="muted">And {isAll ? `${runtimes.length - mostShown} more` : 'many more'}.</p>
+              ) : null}
             </>
           )
         }

@@ -8,6 +8,7 @@ import { ErrorNotice } from '../parts/error-notice.tsx'
 import { ListPage } from '../parts/list-page.tsx'
 import { Moment } from '../parts/moment-text.tsx'
 import { useNow } from '../parts/spans.ts'
+import { UserList } from '../runtimes/user-list.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { useHoltList } from '../session/use-holt-list.ts'
@@ -96,6 +97,7 @@ function DeleteSecret({
         From then on, requests with its placeholder are refused, also in runtimes that have it now. The value cannot be
         brought back.
       </p>
+      <UserList thing={{ secret: secret_id }} />
       {deleting.error === null ? null : <ErrorNotice error={deleting.error} />}
     </ConfirmDialog>
   )

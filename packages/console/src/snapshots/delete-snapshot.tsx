@@ -1,6 +1,7 @@
 import type { Snapshot } from '@holt/sdk'
 import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { UserList } from '../runtimes/user-list.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 
 interface DeleteProps {
@@ -28,6 +29,7 @@ export function DeleteSnapshot({ snapshot: { snapshot_id, name, kind }, onClose 
         Its files{kind === 'memory' ? ' and memory' : ''} are gone, and no runtime can be made of it any more. Runtimes
         that were made of it continue. This cannot be undone.
       </p>
+      <UserList thing={{ snapshot: snapshot_id }} />
       {deleting.error === null ? null : <ErrorNotice error={deleting.error} />}
     </ConfirmDialog>
   )

@@ -2,7 +2,7 @@ import { type TemplateData, writtenOut } from '@holt/sdk'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { BuildTable } from '../builds/build-table.tsx'
-import { countText, labelOf } from '../builds/build-text.ts'
+import { labelOf } from '../builds/build-text.ts'
 import { useBuilds } from '../builds/use-builds.ts'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
@@ -14,6 +14,7 @@ import { Moment } from '../parts/moment-text.tsx'
 import { plainLine } from '../parts/shown-text.ts'
 import { useNow } from '../parts/spans.ts'
 import { createLines } from '../runtimes/create-lines.ts'
+import { usersText, useUsers } from '../runtimes/use-users.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
@@ -21,7 +22,7 @@ import '../styles/builds.css'
 import { DeleteTemplate } from './delete-template.tsx'
 import { TemplateLayers } from './template-layers.tsx'
 import { TemplateSettings } from './template-settings.tsx'
-import { useTemplate, useTemplates, useUses } from './use-templates.ts'
+import { useTemplate, useTemplates } from './use-templates.ts'
 
 const route = getRouteApi('/templates/$template')
 
@@ -138,9 +139,8 @@ const visibility = {
 
 function TemplateFacts({ template }: { readonly template: TemplateData }) {
   const now = useNow()
-  const uses = useUses()
+  const users = useUsers({ template: template.template_id })
   const { template_id, kind, source, size_bytes, image_digest, created_at, updated_at, has_checkpoint } = template
-  const used = uses.data?.get(template_id)?.length
   return (
     <Facts
       entries={[
@@ -150,7 +150,7 @@ function TemplateFacts({ template }: { readonly template: TemplateData }) {
         ['Made from', writtenOut(source)],
         ['Size', size_bytes === null ? 'not built yet' : bytesText(size_bytes)],
         ['Runtimes begin', has_checkpoint ? 'restored from a checkpoint' : 'by a boot'],
-        ['Used by', used === undefined ? null : countText(used, 'runtime')],
+        ['Used by', users.data === undefined ? null : usersText(users.data)],
         ['Created', <Moment key="at" at={created_at} now={now} />],
         ['Changed', <Moment key="at" at={updated_at} now={now} />],
         ['Image', image_digest === null ? null : <code key="digest">{image_digest}</code>],

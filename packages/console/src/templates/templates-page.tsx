@@ -2,16 +2,17 @@ import type { TemplateData } from '@holt/sdk'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { Input, SearchField } from 'react-aria-components'
-import { countText, labelOf } from '../builds/build-text.ts'
+import { labelOf } from '../builds/build-text.ts'
 import { bytesText } from '../parts/amount-text.ts'
 import { Answer } from '../parts/answer.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { spanText, useNow } from '../parts/spans.ts'
+import { usersText, useUsers } from '../runtimes/use-users.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import '../styles/builds.css'
-import { type Use, useTemplates, useUses } from './use-templates.ts'
+import { useTemplates } from './use-templates.ts'
 
 const route = getRouteApi('/templates')
 
@@ -23,7 +24,6 @@ export function TemplatesPage() {
   const { find = '', kind = 'all' } = route.useSearch()
   const navigate = route.useNavigate()
   const templates = useTemplates()
-  const uses = useUses()
   const mayBuild = mayUse(session, 'template:write')
   const show = (search: { readonly find?: string; readonly kind?: string }) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...search }), replace: true })
@@ -53,7 +53,7 @@ export function TemplatesPage() {
         </label>
       </div>
       <Answer query={templates} what="the templates">
-        {(all) => <Found all={all} find={find} kind={kind} uses={uses.data} mayBuild={mayBuild} />}
+        {(all) => <Found all={all} find={find} kind={kind} mayBuild={mayBuild} />}
       </Answer>
     </>
   )
@@ -63,11 +63,10 @@ interface FoundProps {
   readonly all: readonly TemplateData[]
   readonly find: string
   readonly kind: string
-  readonly uses: ReadonlyMap<string, readonly Use[]> | undefined
   readonly mayBuild: boolean
 }
 
-function Found({ all, find, kind, uses, mayBuild }: FoundProps) {
+function Found({ all, find, kind, mayBuild }: FoundProps) {
   const sought = find.trim().toLowerCase()
   const rows = useMemo(
     () =>
@@ -81,7 +80,7 @@ function Found({ all, find, kind, uses, mayBuild }: FoundProps) {
   return (
     <>
       {rows.length > 0 ? (
-        <TemplateTable rows={rows} uses={uses} />
+        <TemplateTable rows={rows} />
       ) : hasOwn || kind !== 'custom' || sought !== '' ? (
         <EmptyState title="No template matches">
           <p>
@@ -109,9 +108,9 @@ function Found({ all, find, kind, uses, mayBuild }: FoundProps) {
   )
 }
 
-function TemplateTable({ rows, uses }: Pick<FoundProps, 'uses'> & { readonly rows: readonly TemplateData[] }) {
+function TemplateTable({ rows }: { readonly rows: readonly TemplateData[] }) {
   const now = useNow()
-  const columns = useMemo(() => columnsOf(now, uses), [now, uses])
+  const columns = useMemo(() => columnsOf(now), [now])
   return (
     <DataTable
       label="Templates"
@@ -123,7 +122,7 @@ function TemplateTable({ rows, uses }: Pick<FoundProps, 'uses'> & { readonly row
   )
 }
 
-function columnsOf(now: number, uses: FoundProps['uses']): readonly Column<TemplateData>[] {
+function columnsOf(now: number): readonly Column<TemplateData>[] {
   return [
     {
       title: 'Template',
@@ -137,12 +136,14 @@ function columnsOf(now: number, uses: FoundProps['uses']): readonly Column<Templ
     { title: 'Kind', width: 100, cell: ({ kind }) => kind },
     { title: 'Size', width: 110, cell: ({ size_bytes }) => (size_bytes === null ? '' : bytesText(size_bytes)) },
     { title: 'Changed', width: 110, cell: ({ updated_at }) => `${spanText(now - Date.parse(updated_at))} ago` },
-    {
-      title: 'Used by',
-      width: 130,
-      cell: ({ template_id }) => (uses === undefined ? '' : countText(uses.get(template_id)?.length ?? 0, 'runtime')),
-    },
+    { title: 'Used by', width: 150, cell: ({ template_id }) => <UsedBy templateId={template_id} /> },
   ]
+}
+
+/** The number of runtimes of a template. Only rows in sight read it. */
+function UsedBy({ templateId }: { readonly templateId: string }) {
+  const { data } = useUsers({ template: templateId })
+  return data === undefined ? null : usersText(data)
 }
 
 function withoutEmpty(search: Readonly<Record<string, string | undefined>>) {

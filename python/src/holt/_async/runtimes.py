@@ -167,6 +167,8 @@ class AsyncRuntimes:
         isolation: Isolation | None = None,
         parent: str | None = None,
         network_policy: str | None = None,
+        secret: str | None = None,
+        snapshot: str | None = None,
         metadata: Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> AsyncPaginated[AsyncRuntime]:
@@ -174,8 +176,8 @@ class AsyncRuntimes:
 
         Ended runtimes are included for 7 days. `runtime_id` has at most 100 ids. `state` is one
         state, or several. `parent` is the id of the runtime that they were forked from, and
-        `network_policy` the name or id of a stored policy. `limit` is the number of items per
-        page.
+        `network_policy` the name or id of a stored policy. `secret` is a name or an id, and so is
+        `snapshot`, from which they were created. `limit` is the number of items per page.
         """
         labels = {f"metadata.{key}": value for key, value in (metadata or {}).items()}
         query = {
@@ -186,6 +188,8 @@ class AsyncRuntimes:
             "isolation": isolation,
             "parent": parent,
             "network_policy": network_policy,
+            "secret": secret,
+            "snapshot": snapshot,
             "limit": limit,
         }
 

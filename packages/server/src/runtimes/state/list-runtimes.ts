@@ -55,6 +55,9 @@ function finding(store: Store, projectId: string, list: ListRuntimesQuery): Find
   if (list.parent !== undefined) wanted = wanted.where('parent_id', '=', list.parent)
   if (list.network_policy !== undefined)
     wanted = wanted.where('runtime_id', 'in', withPolicy(store.db, projectId, list.network_policy))
+  if (list.secret !== undefined) wanted = wanted.where('runtime_id', 'in', withSecret(store.db, projectId, list.secret))
+  if (list.snapshot !== undefined)
+    wanted = wanted.where('snapshot_id', 'in', snapshotsNamed(store.db, projectId, list.snapshot))
   if (list.template !== undefined) {
     const name = withoutDefaultTag(list.template)
     wanted = wanted.where(({ eb, or }) => or([eb('template_name', '=', name), eb('template_id', '=', name)]))
@@ -92,6 +95,27 @@ function withPolicy(db: Queries, projectId: string, policy: string) {
     .where('runtime_networks.project_id', '=', projectId)
     .where('policies.project_id', '=', projectId)
     .where(({ eb, or }) => or([eb('policies.name', '=', policy), eb('policies.policy_id', '=', policy)]))
+}
+
+/** Selects the runtimes of a project with a secret, by its name or id. A deleted one has none. */
+function withSecret(db: Queries, projectId: string, secret: string) {
+  return db
+    .selectFrom('runtime_secrets')
+    .innerJoin('secrets', 'secrets.secret_id', 'runtime_secrets.secret_id')
+    .select('runtime_secrets.runtime_id')
+    .where('runtime_secrets.project_id', '=', projectId)
+    .where('secrets.project_id', '=', projectId)
+    .where('secrets.deleted_at', 'is', null)
+    .where(({ eb, or }) => or([eb('secrets.name', '=', secret), eb('secrets.secret_id', '=', secret)]))
+}
+
+/** Selects the ids of the snapshots of a project with a name or an id. */
+function snapshotsNamed(db: Queries, projectId: string, snapshot: string) {
+  return db
+    .selectFrom('snapshots')
+    .select('snapshot_id')
+    .where('project_id', '=', projectId)
+    .where(({ eb, or }) => or([eb('name', '=', snapshot), eb('snapshot_id', '=', snapshot)]))
 }
 
 /**

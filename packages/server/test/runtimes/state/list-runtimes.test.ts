@@ -48,13 +48,50 @@ test('forks are listed by their parent, and runtimes by their stored policy', as
   expect(await idsOf('network_policy=missing')).toEqual([])
 })
 
-test('a filter by policy finds nothing of another project', async () => {
+test('runtimes are listed by their secret, and by the snapshot that they were created from', async () => {
+  const { ask, makeRuntime } = await startTestServer()
+  const idsOf = async (query: string) => {
+    const { data } = (await ask('GET', `${path}?${query}`)).json
+    return data.map(({ runtime_id }: { runtime_id: string }) => runtime_id)
+  }
+  const secret = { name: 'vendor', value: 'x', hosts: ['api.example.com'] }
+  const { secret_id } = (await ask('POST', '/v1/agents/secret', { json: secret })).json
+  const source = await makeRuntime({
+    secrets: ['vendor'],
+    network_policy: { allow: [{ host: 'api.example.com' }] },
+  })
+  const json = { name: 'before', kind: 'filesystem' }
+  const { snapshot_id } = (await ask('POST', `${path}/${source}/snapshot`, { json })).json
+  const restored = await makeRuntime({ snapshot: 'before' })
+  await makeRuntime()
+  for (const text of ['vendor', secret_id]) expect(await idsOf(`secret=${text}`)).toContain(source)
+  expect(await idsOf('secret=vendor&state=paused')).toEqual([])
+  for (const text of ['before', snapshot_id]) expect(await idsOf(`snapshot=${text}`)).toEqual([restored])
+  expect([await idsOf('secret=missing'), await idsOf('snapshot=missing')]).toEqual([[], []])
+  await ask('DELETE', '/v1/agents/secret/vendor')
+  expect(await idsOf('secret=vendor')).toEqual([])
+})
+
+test('a filter by another thing finds nothing of another project', async () => {
   const { ask, makeRuntime } = await startTestServer()
   const { policy_id } = (await ask('POST', '/v1/agents/network-policy', { json: { name: 'mine' } })).json
   const id = await makeRuntime({ network_policy: 'mine' })
   const { project_id } = (await ask('POST', '/v1/agents/project', { json: { name: 'second' } })).json
   const json = { name: 'of-second', scopes: ['admin'], project: project_id }
   const { key } = (await ask('POST', '/v1/agents/key', { json })).json
-  for (const query of [`network_policy=${policy_id}`, 'network_policy=mine', `parent=${id}`])
+  const secret = { name: 'mine', value: 'x', hosts: ['api.example.com'] }
+  const { secret_id } = (await ask('POST', '/v1/agents/secret', { json: secret })).json
+  const policy = { allow: [{ host: 'api.example.com' }] }
+  const source = await makeRuntime({ secrets: ['mine'], network_policy: policy })
+  const taken = await ask('POST', `${path}/${source}/snapshot`, { json: { name: 'mine', kind: 'filesystem' } })
+  const { snapshot_id } = taken.json
+  await makeRuntime({ snapshot: 'mine' })
+  const filters = {
+    network_policy: [policy_id, 'mine'],
+    parent: [id],
+    secret: [secret_id, 'mine'],
+    snapshot: [snapshot_id, 'mine'],
+  }
+  for (const query of Object.entries(filters).flatMap(([name, texts]) => texts.map((text) => `${name}=${text}`)))
     expect((await ask('GET', `${path}?${query}`, { key })).json.data).toEqual([])
 })

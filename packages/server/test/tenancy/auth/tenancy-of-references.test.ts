@@ -125,6 +125,8 @@ const ways: Readonly<Record<string, Way>> = {
   'listRuntimes runtime_id': { by: ['runtime_id'] },
   'listRuntimes parent': { by: ['runtime_id'] },
   'listRuntimes network_policy': { by: ['policy_id', 'name'] },
+  'listRuntimes secret': { by: ['secret_id', 'name'] },
+  'listRuntimes snapshot': { by: ['snapshot_id', 'name'] },
   'listRuntimes template': { by: ['template_id', 'name'] },
   'listRuntimes name': { by: ['name'] },
   'listTemplates name': { by: ['name'] },
