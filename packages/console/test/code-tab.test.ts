@@ -79,11 +79,6 @@ describe('code', () => {
     await expect.poll(kept).toHaveLength(1)
     const { key } = await server.makeKey('admin')
     await openByLink(server, visit, key)
-    await page.reload()
-    const { code } = (await server.ask('POST', '/console/link', { key })).json
-    await page.goto(`${server.server.url}/console/runtimes`)
-    await page.goto('about:blank')
-    await page.goto(`${server.server.url}/console/#code=${code}`)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
     await page.goto(`${server.server.url}/console/runtimes/${server.id}/code`)

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { Button, Form } from 'react-aria-components'
 import { CheckedField } from '../parts/checked-field.tsx'
 import { Choice } from '../parts/fields.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
 import { useHoltList } from '../session/use-holt-list.ts'
@@ -47,7 +48,7 @@ export function AuditFilters({ search, onShow }: FiltersProps) {
         <option value="">Every key</option>
         {(keys.data ?? []).map(({ key_id, name }) => (
           <option key={key_id} value={key_id}>
-            {name}
+            <Foreign>{name}</Foreign>
           </option>
         ))}
       </Choice>

@@ -2,6 +2,7 @@ import type { CommandHandle } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { type Column, DataTable } from '../parts/data-table.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { durationText, spanText, useNow } from '../parts/spans.ts'
 import { lineOf, stateClass, stateText } from './command-words.ts'
 
@@ -31,7 +32,9 @@ function columnsAt(runtimeId: string, now: number): readonly Column<CommandHandl
       title: 'Command',
       cell: (command) => (
         <Link to="/runtimes/$runtimeId/commands" params={{ runtimeId }} search={{ show: command.command_id }}>
-          <code>{lineOf(command)}</code>
+          <code>
+            <Foreign>{lineOf(command)}</Foreign>
+          </code>
         </Link>
       ),
     },

@@ -1,5 +1,6 @@
 import type { CommandHandle } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
+import { Foreign } from '../parts/foreign.tsx'
 import { durationText } from '../parts/spans.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -20,7 +21,9 @@ export function CommandView({ runtimeId, command }: CommandViewProps) {
     <section className="command" aria-label="The command">
       <div className="title">
         <h2 className="command-line">
-          <code className="wrapped">{lineOf(command)}</code>
+          <code className="wrapped">
+            <Foreign>{lineOf(command)}</Foreign>
+          </code>
         </h2>
         <Link to="/runtimes/$runtimeId/commands" params={{ runtimeId }}>
           Close

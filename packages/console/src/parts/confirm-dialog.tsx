@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Button, Dialog, Heading, Modal } from 'react-aria-components'
 import { BusyButton } from './busy-button.tsx'
+import { Foreign } from './foreign.tsx'
 
 interface ConfirmProps {
   readonly isOpen: boolean
@@ -22,7 +23,9 @@ export function ConfirmDialog(props: ConfirmProps) {
   return (
     <Modal className="modal" isOpen={isOpen} onOpenChange={onOpenChange} isDismissable>
       <Dialog className="dialog" role="alertdialog">
-        <Heading slot="title">{title}</Heading>
+        <Heading slot="title">
+          <Foreign>{title}</Foreign>
+        </Heading>
         {children}
         <div className="actions end">
           <Button className="button" onPress={() => onOpenChange(false)}>

@@ -11,6 +11,8 @@ import {
   TableLayout,
   Virtualizer,
 } from 'react-aria-components'
+import { Foreign } from './foreign.tsx'
+import { shownText } from './shown-text.ts'
 
 /** A column of a table. The first column names its row. */
 export interface Column<Item> {
@@ -97,14 +99,16 @@ export function DataTable<Item extends object>({
         </TableHeader>
         <TableBody items={rows.map(entryOf)} dependencies={[columns, ...dependencies]}>
           {({ item }) => (
-            <Row textValue={nameOf(item)}>
+            <Row textValue={shownText(nameOf(item))}>
               {selection === undefined ? null : (
                 <Cell>
-                  <Checkbox className="checkbox" slot="selection" aria-label={`Select ${nameOf(item)}`} />
+                  <Checkbox className="checkbox" slot="selection" aria-label={shownText(`Select ${nameOf(item)}`)} />
                 </Cell>
               )}
               {columns.map(({ title, cell }) => (
-                <Cell key={title}>{cell(item)}</Cell>
+                <Cell key={title}>
+                  <Foreign>{cell(item)}</Foreign>
+                </Cell>
               ))}
             </Row>
           )}

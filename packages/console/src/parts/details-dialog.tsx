@@ -1,4 +1,5 @@
 import { Button, Dialog, Heading, Modal } from 'react-aria-components'
+import { Foreign } from './foreign.tsx'
 import { TextBlock } from './text-block.tsx'
 
 interface DetailsProps {
@@ -13,7 +14,9 @@ export function DetailsDialog({ title, data, onClose }: DetailsProps) {
   return (
     <Modal className="modal wide" isOpen onOpenChange={onClose} isDismissable>
       <Dialog className="dialog">
-        <Heading slot="title">{title}</Heading>
+        <Heading slot="title">
+          <Foreign>{title}</Foreign>
+        </Heading>
         <TextBlock label="Details" text={JSON.stringify(data, null, 2)} />
         <div className="actions end">
           <Button className="button" onPress={onClose}>

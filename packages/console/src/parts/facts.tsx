@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Foreign } from './foreign.tsx'
 
 /** A fact of a page: its title and its value. A fact without a value, null, is not shown. */
 export type FactEntry = readonly [title: string, value: ReactNode]
@@ -18,7 +19,9 @@ export function Facts({ entries, label }: FactsProps) {
         .map(([title, value]) => (
           <div key={title}>
             <dt>{title}</dt>
-            <dd>{value}</dd>
+            <dd>
+              <Foreign>{value}</Foreign>
+            </dd>
           </div>
         ))}
     </dl>

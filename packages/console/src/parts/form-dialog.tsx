@@ -2,6 +2,7 @@ import type { FormEvent, ReactNode } from 'react'
 import { Button, Dialog, Form, Heading, Modal } from 'react-aria-components'
 import { BusyButton } from './busy-button.tsx'
 import { ErrorNotice } from './error-notice.tsx'
+import { Foreign } from './foreign.tsx'
 
 interface FormDialogProps {
   readonly isOpen: boolean
@@ -26,7 +27,9 @@ export function FormDialog(props: FormDialogProps) {
   return (
     <Modal className={isWide ? 'modal wide' : 'modal'} isOpen={isOpen} onOpenChange={onOpenChange} isDismissable>
       <Dialog className="dialog">
-        <Heading slot="title">{title}</Heading>
+        <Heading slot="title">
+          <Foreign>{title}</Foreign>
+        </Heading>
         <Form className="form" onSubmit={submit}>
           {children}
           {error === null ? null : <ErrorNotice error={error} />}

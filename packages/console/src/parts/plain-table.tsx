@@ -1,4 +1,5 @@
 import type { TableProps } from './data-table.tsx'
+import { Foreign } from './foreign.tsx'
 
 /** A short table within a page: all of its rows are in the document. */
 export function PlainTable<Item>({ label, rows, columns, idOf }: Omit<TableProps<Item>, 'nameOf'>) {
@@ -20,10 +21,12 @@ export function PlainTable<Item>({ label, rows, columns, idOf }: Omit<TableProps
               {columns.map(({ title, cell }, at) =>
                 at === 0 ? (
                   <th key={title} scope="row">
-                    {cell(item)}
+                    <Foreign>{cell(item)}</Foreign>
                   </th>
                 ) : (
-                  <td key={title}>{cell(item)}</td>
+                  <td key={title}>
+                    <Foreign>{cell(item)}</Foreign>
+                  </td>
                 ),
               )}
             </tr>

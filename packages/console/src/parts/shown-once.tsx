@@ -1,5 +1,6 @@
 import { Button, Dialog, Heading, Modal } from 'react-aria-components'
 import { CopyButton } from './copy-button.tsx'
+import { Foreign } from './foreign.tsx'
 import { TextBlock } from './text-block.tsx'
 
 interface ShownOnceProps {
@@ -17,7 +18,9 @@ export function ShownOnce({ title, label, secret, onClose, about }: ShownOncePro
   return (
     <Modal className="modal" isOpen onOpenChange={onClose} isDismissable={false} isKeyboardDismissDisabled>
       <Dialog className="dialog" role="alertdialog">
-        <Heading slot="title">{title}</Heading>
+        <Heading slot="title">
+          <Foreign>{title}</Foreign>
+        </Heading>
         <p>{about} It is shown this once, and the console does not keep it.</p>
         <TextBlock label={label} text={secret} />
         <div className="actions end">

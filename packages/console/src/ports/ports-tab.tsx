@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Answer } from '../parts/answer.tsx'
 import { BusyButton } from '../parts/busy-button.tsx'
+import type { Column } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { Field } from '../parts/fields.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
@@ -68,34 +69,34 @@ interface PortTableProps {
   readonly choose: ((port: number) => void) | null
 }
 
+/** The most ports that the table shows. The runtime itself says which ones it listens on. */
+const mostPorts = 200
+
 function PortTable({ ports, choose }: PortTableProps) {
   return (
-    <PlainTable
-      label="Ports"
-      rows={ports}
-      idOf={({ port }) => String(port)}
-      columns={[
-        { title: 'Port', cell: ({ port }) => port },
-        { title: 'Server', cell: ({ listening }) => (listening ? 'listens' : 'nothing listens now') },
-        {
-          title: 'Access',
-          cell: (port) => (port.public ? 'public: anyone with the address' : 'private: with a token'),
-        },
-        ...(choose === null
-          ? []
-          : [
-              {
-                title: 'Reach it',
-                cell: ({ port }: PortState) => (
-                  <Button className="button" onPress={() => choose(port)}>
-                    Reach port {port}…
-                  </Button>
-                ),
-              },
-            ]),
-      ]}
-    />
+    <>
+      <PlainTable label="Ports" rows={ports.slice(0, mostPorts)} {...columnsOf(choose)} />
+      {ports.length > mostPorts ? <p className="muted">And {ports.length - mostPorts} more.</p> : null}
+    </>
   )
+}
+
+function columnsOf(choose: PortTableProps['choose']) {
+  const reach: Column<PortState> = {
+    title: 'Reach it',
+    cell: ({ port }) => (
+      <Button className="button" onPress={() => choose?.(port)}>
+        Reach port {port}…
+      </Button>
+    ),
+  }
+  const columns: readonly Column<PortState>[] = [
+    { title: 'Port', cell: ({ port }) => port },
+    { title: 'Server', cell: ({ listening }) => (listening ? 'listens' : 'nothing listens now') },
+    { title: 'Access', cell: (port) => (port.public ? 'public: anyone with the address' : 'private: with a token') },
+    ...(choose === null ? [] : [reach]),
+  ]
+  return { columns, idOf: ({ port }: PortState) => String(port) }
 }
 
 /** A port on which nothing listens yet has an address, too. */

@@ -5,6 +5,7 @@ import { ConfirmDialog } from '../parts/confirm-dialog.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { ListPage } from '../parts/list-page.tsx'
 import { Moment } from '../parts/moment-text.tsx'
 import { useNow } from '../parts/spans.ts'
@@ -125,7 +126,13 @@ function columnsAt(now: number, choose: ((act: Act) => void) | null): readonly C
       title: 'Last request',
       width: 220,
       cell: ({ last_error }) =>
-        last_error === null ? 'no failure' : <span title={last_error.at}>{last_error.message}</span>,
+        last_error === null ? (
+          'no failure'
+        ) : (
+          <span title={last_error.at}>
+            <Foreign>{last_error.message}</Foreign>
+          </span>
+        ),
     },
     { title: 'Version', width: 80, cell: ({ version }) => version },
     { title: 'Changed', width: 110, cell: ({ updated_at }) => <Moment at={updated_at} now={now} /> },

@@ -2,6 +2,7 @@ import type { Runtime } from '@holt/sdk'
 import { Link } from '@tanstack/react-router'
 import { mibText } from '../parts/amount-text.ts'
 import { type FactEntry, Facts } from '../parts/facts.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { Moment } from '../parts/moment-text.tsx'
 import { spanText, useNow } from '../parts/spans.ts'
 
@@ -20,7 +21,7 @@ function originOf(runtime: Runtime): readonly FactEntry[] {
       'Reason of the state',
       reason === null ? null : (
         <span key="reason">
-          {reason.message} <code>{reason.code}</code>
+          <Foreign>{reason.message}</Foreign> <code>{reason.code}</code>
         </span>
       ),
     ],

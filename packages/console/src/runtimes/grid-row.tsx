@@ -1,4 +1,5 @@
 import { type MouseEvent, memo } from 'react'
+import { shownText } from '../parts/shown-text.ts'
 import { spanText, useTimedText } from '../parts/spans.ts'
 import { expiryText } from './expiry-text.ts'
 import { roles } from './grid-roles.ts'
@@ -72,7 +73,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
         ) : null}
       </div>
       <div {...roles.cell}>
-        <span className={`state ${state}`} title={row.reason ?? undefined}>
+        <span className={`state ${state}`} title={row.reason === null ? undefined : shownText(row.reason)}>
           {state}
         </span>
       </div>

@@ -11,6 +11,7 @@ import {
   Modal,
   Popover,
 } from 'react-aria-components'
+import { Foreign } from '../parts/foreign.tsx'
 import { keepDraft } from '../runtimes/create-draft.ts'
 import { sessionsKey } from '../service/query-client.ts'
 import { forgetKey } from '../session/forget-key.ts'
@@ -46,7 +47,10 @@ export function ProjectMenu() {
             <MenuSection aria-label="Projects">
               {sessions.map((each) => (
                 <MenuItem key={each.key_id} id={each.key_id} textValue={each.project_name} onAction={() => use(each)}>
-                  <span>{each.project_name}</span> <span className="muted">{each.key_name}</span>
+                  <span>{each.project_name}</span>{' '}
+                  <span className="muted">
+                    <Foreign>{each.key_name}</Foreign>
+                  </span>
                 </MenuItem>
               ))}
             </MenuSection>

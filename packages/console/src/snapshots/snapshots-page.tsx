@@ -7,6 +7,7 @@ import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
 import { ListPage } from '../parts/list-page.tsx'
 import { Moment } from '../parts/moment-text.tsx'
+import { shownText } from '../parts/shown-text.ts'
 import { useNow } from '../parts/spans.ts'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -118,7 +119,7 @@ function columnsAt(now: number, choose: ((chosen: Chosen) => void) | null): read
 
 function StateOf({ state, state_reason }: Snapshot) {
   return (
-    <span className={`state ${state}`} title={state_reason?.message}>
+    <span className={`state ${state}`} title={shownText(state_reason?.message ?? '')}>
       {state}
     </span>
   )

@@ -1,6 +1,8 @@
 import type { CommandHandle } from '@holt/sdk'
 import { Button } from 'react-aria-components'
+import { lineOf } from '../commands/command-words.ts'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { spanText, useNow } from '../parts/spans.ts'
 import { useHoltQuery } from '../session/use-holt-query.ts'
@@ -37,7 +39,14 @@ export function RunningElsewhere({ runtimeId, open, here }: ElsewhereProps) {
         rows={others}
         idOf={({ command_id }) => command_id}
         columns={[
-          { title: 'Command', cell: (command) => <code className="wrapped">{lineOf(command)}</code> },
+          {
+            title: 'Command',
+            cell: (command) => (
+              <code className="wrapped">
+                <Foreign>{lineOf(command)}</Foreign>
+              </code>
+            ),
+          },
           { title: 'User', cell: ({ user }) => user },
           { title: 'Age', cell: ({ started_at }) => spanText(now - Date.parse(started_at)) },
           {
@@ -56,10 +65,6 @@ export function RunningElsewhere({ runtimeId, open, here }: ElsewhereProps) {
       />
     </section>
   )
-}
-
-function lineOf({ command, argv }: CommandHandle): string {
-  return command ?? (argv ?? []).join(' ')
 }
 
 function keptOf(handle: CommandHandle) {

@@ -2,6 +2,7 @@ import type { Commands } from '@holt/sdk'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { EmptyState } from '../parts/empty-state.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { NeedsRunning } from '../runtime/needs-running.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -50,7 +51,7 @@ function Terminals({ runtimeId, commands }: { readonly runtimeId: string; readon
           >
             {({ id, name, state }) => (
               <Tab id={id} className="tab">
-                {name}
+                <Foreign>{name}</Foreign>
                 {state.type === 'ended' ? ' (ended)' : ''}
               </Tab>
             )}

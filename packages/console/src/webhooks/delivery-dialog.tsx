@@ -2,6 +2,7 @@ import type { DeliveryAttempt, WebhookDelivery } from '@holt/sdk'
 import { Button, Dialog, Heading, Modal } from 'react-aria-components'
 import { Answer } from '../parts/answer.tsx'
 import { Facts } from '../parts/facts.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { TextBlock } from '../parts/text-block.tsx'
 import { mayUse } from '../session/may-use.ts'
 import { useSession } from '../session/session-context.ts'
@@ -49,7 +50,8 @@ function Attempt({ attempt, number }: { readonly attempt: DeliveryAttempt; reado
   return (
     <section aria-label={`Try ${number}`}>
       <h3>
-        Try {number}: {status === null ? (error ?? 'no answer') : `status ${status}`}, after {duration_ms} ms, at {at}
+        Try {number}: <Foreign>{status === null ? (error ?? 'no answer') : `status ${status}`}</Foreign>, after{' '}
+        {duration_ms} ms, at {at}
       </h3>
       {response === '' ? (
         <p className="muted">The answer has no body.</p>

@@ -2,6 +2,7 @@ import type { Webhook } from '@holt/sdk'
 import { Button } from 'react-aria-components'
 import { BusyButton } from '../parts/busy-button.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { useHoltMutation } from '../session/use-holt-mutation.ts'
 
 /** The open dialog of the page. */
@@ -42,11 +43,13 @@ export function WebhookActions({ webhook: { webhook_id, state }, choose }: Actio
         </Button>
       </fieldset>
       <p role="status">
-        {testing.data === undefined || attempt === undefined
-          ? ''
-          : `The test was ${testing.data.state}: ${
-              attempt.status === null ? (attempt.error ?? 'no answer') : `status ${attempt.status}`
-            } after ${attempt.duration_ms} ms.`}
+        <Foreign>
+          {testing.data === undefined || attempt === undefined
+            ? ''
+            : `The test was ${testing.data.state}: ${
+                attempt.status === null ? (attempt.error ?? 'no answer') : `status ${attempt.status}`
+              } after ${attempt.duration_ms} ms.`}
+        </Foreign>
       </p>
       {error === null ? null : <ErrorNotice error={error} />}
     </>

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Answer } from '../parts/answer.tsx'
 import { Facts } from '../parts/facts.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { Moment } from '../parts/moment-text.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { useNow } from '../parts/spans.ts'
@@ -38,7 +39,9 @@ export function WebhookPage() {
       {(shown) => (
         <>
           <div className="title">
-            <h1 className="wrapped">{shown.url}</h1>
+            <h1 className="wrapped">
+              <Foreign>{shown.url}</Foreign>
+            </h1>
             <span className={`state ${shown.state}`}>{shown.state}</span>
           </div>
           {mayWrite ? <WebhookActions webhook={shown} choose={setAct} /> : null}

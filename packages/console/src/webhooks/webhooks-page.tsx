@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { EmptyState } from '../parts/empty-state.tsx'
+import { Foreign } from '../parts/foreign.tsx'
 import { ListPage } from '../parts/list-page.tsx'
 import { Moment } from '../parts/moment-text.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
@@ -86,7 +87,7 @@ function columnsAt(now: number): readonly Column<Webhook>[] {
       title: 'Webhook',
       cell: ({ webhook_id, url }) => (
         <Link to="/webhooks/$webhookId" params={{ webhookId: webhook_id }}>
-          {url}
+          <Foreign>{url}</Foreign>
         </Link>
       ),
     },
