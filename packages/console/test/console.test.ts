@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseConfig } from '../../server/src/index.ts'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
 import { testDatabase } from '../../server/test/support/test-store.ts'
@@ -59,6 +62,37 @@ describe('sign in', () => {
     await other.getByRole('button', { name: 'Sign in' }).click()
     await other.getByRole('button', { name: 'theirs' }).waitFor()
     expect(await visit.context.cookies()).toHaveLength(2)
+    expect(visit.complaints).toEqual([])
+  })
+
+  test('with a link that a page of another site opens only after a question', async () => {
+    const server = await startTestServer()
+    const theirs = createServer(async (_, response) => {
+      const { code } = (await server.ask('POST', '/console/link')).json
+      response.writeHead(303, { location: `${server.server.url}/console/#code=${code}` }).end()
+    })
+    await once(theirs.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void theirs.close())
+    const visit = await openWindow()
+    const { page } = visit
+    // A person opens an address of another site, such as a link in a mail. A page there opens ours.
+    await page.route('http://elsewhere.example/', (route) =>
+      route.fulfill({
+        contentType: 'text/html',
+        body: `<a href="http://127.0.0.1:${(theirs.address() as AddressInfo).port}/">Look</a>`,
+      }),
+    )
+    await page.goto('http://elsewhere.example/')
+    await page.getByRole('link').click()
+    await page.getByText('A page of another site may have opened this link.').waitFor()
+    expect([await faultsOf(page, 'light'), await visit.context.cookies()]).toEqual([[], []])
+    await page.getByRole('button', { name: 'Do not sign in' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Holt' }).waitFor()
+    expect(await visit.context.cookies()).toEqual([])
+    await page.goto('http://elsewhere.example/')
+    await page.getByRole('link').click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
     expect(visit.complaints).toEqual([])
   })
 

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { Frame } from '../parts/frame.tsx'
 import { sessionsKey } from '../service/query-client.ts'
+import { isOpenedByPerson } from './is-opened-by-person.ts'
 import { LinkQuestion } from './link-question.tsx'
 import { clientOf, SessionContext } from './session-context.ts'
 import { listSessions, type Session, signIn } from './sessions.ts'
@@ -36,8 +37,9 @@ export function SignedIn({ code, children }: { readonly code: string | null; rea
     ])
     void queries.invalidateQueries({ queryKey: sessionsKey })
   }
-  // Anybody can send a link to a project of theirs. A person who is signed in would not notice it.
-  const mayExchange = isAllowed || sessions.data?.length === 0
+  // Anybody can send a link to a project of theirs, or open it in this browser by a page. A person
+  // would not notice it, and would give secrets to that project.
+  const mayExchange = isAllowed || (sessions.data?.length === 0 && isOpenedByPerson())
   useEffect(() => {
     if (code === null || !mayExchange) return
     const exchange = exchanges.get(code) ?? signIn({ code })
@@ -46,8 +48,8 @@ export function SignedIn({ code, children }: { readonly code: string | null; rea
   }, [code, mayExchange])
 
   const holt = useMemo(() => (session === undefined ? null : clientOf(session)), [session?.key_id])
-  if (isLinking && session !== undefined && !mayExchange)
-    return <LinkQuestion session={session} onAnswer={(is) => (is ? setAllowed(true) : setLinking(false))} />
+  if (isLinking && sessions.data !== undefined && !mayExchange)
+    return <LinkQuestion session={session ?? null} onAnswer={(is) => (is ? setAllowed(true) : setLinking(false))} />
   if (session !== undefined && holt !== null && sessions.data !== undefined && !isLinking)
     return (
       // Another key sees other things: nothing of the earlier page remains.

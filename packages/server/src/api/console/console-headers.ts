@@ -2,6 +2,15 @@
 const plainHost = /^[a-z0-9.-]{1,253}(?::\d{1,5})?$/i
 
 /**
+ * Returns the header that tells a page who has opened it, which its scripts cannot find out. A link
+ * that a page of another site opens must not sign anybody in. Each answer has the header, because a
+ * browser that keeps a page takes the later one. `site` is the header `Sec-Fetch-Site`.
+ */
+export function openedHeader(site: string | undefined): Readonly<Record<string, string>> {
+  return { 'server-timing': `opened;desc="${site === 'none' ? 'by-person' : 'unknown'}"` }
+}
+
+/**
  * Returns the headers of the console's pages. Scripts and styles come from the console's own files
  * only: other paths of this origin have what runtimes say. `host` is the Host header of the
  * request. A host that cannot stand in a policy, such as an IPv6 address, means the whole origin.

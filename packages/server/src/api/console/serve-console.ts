@@ -4,7 +4,7 @@ import type { Api } from '../api.ts'
 import { sendBuiltFile } from '../docs/send-built-file.ts'
 import { Site } from '../docs/site.ts'
 import type { Mount } from '../http/create-app.ts'
-import { consoleHeaders } from './console-headers.ts'
+import { consoleHeaders, openedHeader } from './console-headers.ts'
 import { serveSessions } from './serve-sessions.ts'
 
 /** The directory of the built console: `npm run console` makes it, and a release brings it. */
@@ -42,7 +42,10 @@ export function serveFiles(app: FastifyInstance, { log }: Pick<Api, 'log'>, dir 
       // A missing asset is an error, so that no page is kept in its place.
       const name = manifest?.files.has(path) === true || path.startsWith('assets/') ? path : 'index.html'
       const file = manifest?.files.get(name)
-      reply.headers(consoleHeaders(request.headers.host ?? ''))
+      reply.headers({
+        ...consoleHeaders(request.headers.host ?? ''),
+        ...(name === 'index.html' ? openedHeader(String(request.headers['sec-fetch-site'])) : {}),
+      })
       if (file === undefined) return sendMissing(reply, manifest !== null)
       const codings = file.compressed === true ? (['br', 'gzip'] as const) : []
       const sent = await sendBuiltFile(site, { request, reply, name, file, status: 200, codings })

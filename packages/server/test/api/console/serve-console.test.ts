@@ -77,6 +77,21 @@ test('without a build, the page and the log say how to make one', async () => {
   expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('npm run console')])
 })
 
+test.each([
+  ['none', 'by-person'],
+  ['same-origin', 'unknown'],
+  ['same-site', 'unknown'],
+  ['cross-site', 'unknown'],
+  [null, 'unknown'],
+])('the page knows who has opened it, also if the browser has kept it: %s', async (site, opened) => {
+  const { ask } = await start()
+  const headers = site === null ? {} : { 'sec-fetch-site': site }
+  const answer = await ask('/console/', headers)
+  const again = await ask('/console/', { ...headers, 'if-none-match': answer.headers.get('etag') ?? '' })
+  for (const each of [answer, again]) expect(each.headers.get('server-timing')).toBe(`opened;desc="${opened}"`)
+  expect(again.status).toBe(304)
+})
+
 test('the policy allows the files of the console and nothing inline', async () => {
   const { url, ask } = await start()
   const { headers } = await ask('/console/')
