@@ -63,6 +63,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
     e2b: async () => (await import('./commands/e2b.ts')).addE2b,
     key: async () => (await import('./commands/key.ts')).addKey,
     project: async () => (await import('./commands/project.ts')).addProject,
+    host: async () => (await import('./commands/host.ts')).addHost,
     whoami: async () => (await import('./commands/whoami.ts')).addWhoami,
     completion: async () => (await import('./commands/completion.ts')).addCompletion,
   },

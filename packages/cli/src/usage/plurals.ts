@@ -6,6 +6,7 @@ const singularOf: Readonly<Record<string, string>> = {
   policies: 'policy',
   providers: 'provider',
   projects: 'project',
+  hosts: 'host',
   webhooks: 'webhook',
   sessions: 'session',
 }

@@ -2,7 +2,6 @@ import {
   type CreateKeyInput,
   type CreateProjectInput,
   HoltError,
-  type Host,
   makeId,
   quotaNames,
   type SetQuotas,
@@ -35,30 +34,9 @@ const changed = (quotas: unknown, change: SetQuotas = {}) => ({
   ...Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value === 'default' ? null : value])),
 })
 
-/** The host of the service. */
-const host: Host = {
-  host_id: makeId('host'),
-  name: 'machine',
-  status: 'ready',
-  reasons: [],
-  version: '1.0.0',
-  engine: 'host 1.0.0',
-  node: '22.18.0',
-  kernel: '6.1.0',
-  arch: 'x64',
-  started_at: '2030-01-01T00:00:00.000Z',
-  isolation: { gvisor: { available: true, runner: 'runsc 1', can_checkpoint: true, reason: null, fix: null } },
-  capacity: null,
-  pool_min: 2,
-  pool_max: 64,
-  pools: [],
-  checks: [{ name: 'memory', status: 'ok', message: '8192 MiB', fix: null }],
-  checked_at: '2030-01-01T00:00:00.000Z',
-}
-
 /** Keys, projects and the host. */
 export const projectHandlers = {
-  listHosts: () => ({ status: 200, json: { data: [host], next_cursor: null } }),
+  listHosts: ({ service }: TestCall) => ({ status: 200, json: { data: [service.host], next_cursor: null } }),
   createKey: ({ service, body }: TestCall) => {
     const { project, ...wanted } = body as CreateKeyInput
     const key: Row = {

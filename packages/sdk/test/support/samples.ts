@@ -1,4 +1,4 @@
-import { type DiffEntry, makeId, type NetworkDecision, systemTemplateSizes } from '@holt/protocol'
+import { type DiffEntry, type Host, makeId, type NetworkDecision, systemTemplateSizes } from '@holt/protocol'
 
 /** The base template, ready. */
 export function readyTemplate(): Record<string, unknown> {
@@ -32,6 +32,29 @@ export function readyTemplate(): Record<string, unknown> {
     has_checkpoint: false,
     created_at: now(),
     updated_at: now(),
+  }
+}
+
+/** The host of the service, ready. */
+export function readyHost(): Host {
+  return {
+    host_id: makeId('host'),
+    name: 'machine',
+    status: 'ready',
+    reasons: [],
+    version: '1.0.0',
+    engine: 'host 1.0.0',
+    node: '22.18.0',
+    kernel: '6.1.0',
+    arch: 'x64',
+    started_at: '2030-01-01T00:00:00.000Z',
+    isolation: { gvisor: { available: true, runner: 'runsc 1', can_checkpoint: true, reason: null, fix: null } },
+    capacity: null,
+    pool_min: 2,
+    pool_max: 64,
+    pools: [],
+    checks: [{ name: 'memory', status: 'ok', message: '8192 MiB', fix: null }],
+    checked_at: '2030-01-01T00:00:00.000Z',
   }
 }
 

@@ -18,7 +18,7 @@ import {
 import { handlers } from './handlers.ts'
 import { TestInterpreter } from './interpreter/test-interpreter.ts'
 import type { TestProcess } from './processes.ts'
-import { readyTemplate } from './samples.ts'
+import { readyHost, readyTemplate } from './samples.ts'
 import type { TestBuild } from './test-build.ts'
 
 /** A request as a handler gets it: parsed by the route's own schemas. */
@@ -82,6 +82,7 @@ export class TestService {
   /** The ports that something listens on in every runtime, and how often tokens were rotated. */
   readonly listening = new Set<number>()
   generation = 0
+  host = readyHost()
   template: Record<string, unknown> = readyTemplate()
   /** Templates that builds made, by id. */
   readonly templates = new Map<string, Record<string, unknown>>()

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { runHolt } from '../support/run-holt.ts'
+
+let service: TestService
+beforeEach(async () => {
+  service = await startTestService()
+})
+afterEach(() => service.close())
+
+const capacity = {
+  cpus: 4,
+  memory_mib: 65_536,
+  memory_available_mib: 12_800,
+  memory_reserved_mib: 1024,
+  memory_promised_mib: 4096,
+  memory_used_mib: 512,
+  memory_overcommit: 2,
+  disk_mib: 102_400,
+  disk_free_mib: 51_200,
+  disk_reserved_mib: 1024,
+  runtimes: { running: 3, paused: 1 },
+}
+
+describe('host ls', () => {
+  test('shows what is free, and says that every check has passed', async () => {
+    service.host = { ...service.host, capacity }
+    const { code, stdout, stderr } = await runHolt(['host', 'ls'], { service })
+    expect([code, stderr]).toEqual([0, ''])
+    const [titles, row, ...rest] = stdout.trimEnd().split('\n')
+    expect(titles).toMatch(/^HOST +NAME +STATUS +VERSION +RUNNING +FREE MEMORY +FREE DISK +CHECKS +UP$/)
+    expect(row?.split(/ {2,}/)).toEqual([
+      service.host.host_id,
+      'machine',
+      'ready',
+      '1.0.0',
+      '3',
+      '12.5 GiB of 64.0 GiB',
+      '50.0 GiB of 100 GiB',
+      'all 1 passed',
+      expect.stringMatching(/^\d+[smhd]$/),
+    ])
+    expect(rest).toEqual([])
+  })
+
+  test('names what is wrong below the table, on one line each', async () => {
+    service.host = {
+      ...service.host,
+      status: 'not_ready',
+      reasons: ['gvisor: no guest answers'],
+      checks: [
+        { name: 'kernel', status: 'ok', message: '6.1.0', fix: null },
+        { name: 'disk', status: 'fix', message: '1 GiB is left', fix: 'holt rm --all' },
+        { name: 'clock', status: 'warn', message: 'it jumped\n\u001b[31mback', fix: null },
+      ],
+    }
+    const { code, stdout } = await runHolt(['host', 'ls'], { service })
+    expect(code).toBe(0)
+    const [, row, ...rest] = stdout.trimEnd().split('\n')
+    // Without an engine that answers, nothing is known of what is free.
+    expect(row?.split(/ {2,}/).slice(2, 8)).toEqual(['not ready', '1.0.0', '-', '-', '-', '1 fix, 1 warn'])
+    expect(rest).toEqual([
+      'not ready: gvisor: no guest answers',
+      'FIX: holt rm --all    # disk: 1 GiB is left',
+      'warning: clock: it jumped \\u001b[31mback',
+    ])
+  })
+
+  test('prints ids, and the object of the API', async () => {
+    expect((await runHolt(['hosts'], { service })).stdout).toContain(service.host.host_id)
+    expect((await runHolt(['host', 'ls', '-q'], { service })).stdout).toBe(`${service.host.host_id}\n`)
+    const { stdout } = await runHolt(['host', 'ls', '--json'], { service })
+    expect(JSON.parse(stdout)).toEqual({ data: [service.host], next_cursor: null })
+  })
+
+  test('of a key without the scope fails with a hint', async () => {
+    service.faults.push({ route: 'listHosts', type: 'refuse', code: 'forbidden' })
+    const { code, stderr } = await runHolt(['host', 'ls'], { service })
+    expect(code).toBe(1)
+    expect(stderr).toContain('holt whoami')
+  })
+})
