@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { faultsOf, openByLink, openWindow } from '../packages/console/test/support/browser.ts'
+import { openByLink, openWindow } from '../packages/console/test/support/browser.ts'
+import { faultsOf } from '../packages/console/test/support/faults-of.ts'
 import { call } from './support/api.ts'
 import { service } from './support/facts.ts'
 import { templatesPath } from './support/test-build.ts'

@@ -91,12 +91,14 @@ describe('the forms of a value', () => {
         'image/png': 'aGk=',
         'application/vnd.holt.chart+json': {},
         'application/json': [1],
+        'application/pdf': 'JVBERi0xLjQ=',
       }),
     ).toEqual([
       ['application/vnd.holt.chart+json', 'chart'],
       ['image/png', 'image'],
       ['text/html', 'html'],
       ['application/json', 'json'],
+      ['application/pdf', 'pdf'],
       ['application/x-own', 'text'],
       ['text/plain', 'text'],
     ])
@@ -109,8 +111,9 @@ describe('the forms of a value', () => {
         'application/javascript': 'alert(1)',
         'text/html': { not: 'text' },
         'application/vnd.holt.chart+json': 'text',
+        'application/pdf': 'PGh0bWw+',
       }).map(([, kind]) => kind),
-    ).toEqual(['text', 'text', 'json', 'text'])
+    ).toEqual(['text', 'text', 'json', 'text', 'text'])
   })
 
   test('of megabytes that are nearly base64 are told in one pass', () => {

@@ -1,8 +1,10 @@
+import { readFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type CodeServer, giveBridge, startCodeServer } from '../../server/test/support/fake-bridge.ts'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
-import { faultsOf, openByLink, openWindow, type Visit } from './support/browser.ts'
+import { openByLink, openWindow, type Visit } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 import { openTab } from './support/runtime-page.ts'
 
 /** A picture of one pixel. */
@@ -125,6 +127,27 @@ describe('code', () => {
       .getByRole('row', { name: 'half' })
       .waitFor()
     expect(visit.complaints).toEqual([])
+  })
+
+  test('saves a PDF, and shows its size in place of the document', async () => {
+    const server = await startCodeServer()
+    const visit = await openWindow()
+    const { page, context } = visit
+    const run = await openCode(server, visit)
+    const written = Buffer.from('%PDF-1.4\n%\u00e2\u00e3\n<script>document.title=1</script>', 'latin1')
+    const cell = await run(`show application/pdf ${written.toString('base64')}`)
+    await cell.getByText(`${written.length} B`, { exact: true }).waitFor()
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      cell.getByRole('button', { name: 'Save the PDF' }).click(),
+    ])
+    expect(saved.suggestedFilename()).toBe('result.pdf')
+    expect(await readFile(await saved.path())).toEqual(written)
+    // A link or a frame could be opened in a tab, at the origin of the console.
+    expect([await cell.locator('a, iframe, object, embed').count(), context.pages().length]).toEqual([0, 1])
+    const text = await run('show application/pdf <script>document.title=1</script>')
+    await text.getByLabel('application/pdf').getByText('<script>document.title=1</script>').waitFor()
+    expect([await page.title(), visit.complaints]).toEqual([expect.stringMatching(/Holt$/), []])
   })
 
   test('has no tab where no interpreter answers', async () => {

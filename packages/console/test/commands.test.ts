@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../server/test/support/start-test-server.ts'
-import { faultsOf, openByLink, openWindow, type Visit } from './support/browser.ts'
+import { openByLink, openWindow, type Visit } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 
 type WindowOptions = Parameters<typeof openWindow>[0]
 

@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseConfig } from '../../server/src/index.ts'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
 import { testDatabase } from '../../server/test/support/test-store.ts'
-import { faultsOf, openByLink, openWindow } from './support/browser.ts'
+import { openByLink, openWindow } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 
 describe('sign in', () => {
   test('with a key, which is in no address and in no storage', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { changeAnswers } from '../../server/test/support/changed-answers.ts'
-import { faultsOf } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 import { bytesOf, openFiles, row, rowsOf, select, text, writeElsewhere } from './support/files-page.ts'
 
 test('a directory is found in, sorted, followed live, and left by a typed path', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
-import { faultsOf, openWindow } from './support/browser.ts'
+import { openWindow } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 import { hostile } from './support/hostile-html.ts'
 import { listenInside, openTab } from './support/runtime-page.ts'
 

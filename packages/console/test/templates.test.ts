@@ -8,7 +8,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ended, FakeBuilder } from '../../server/test/support/fake-builder.ts'
 import { startTestServer, type TestServer } from '../../server/test/support/start-test-server.ts'
-import { faultsOf, openByLink, openWindow, type Visit } from './support/browser.ts'
+import { openByLink, openWindow, type Visit } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 import { hostile } from './support/hostile-html.ts'
 
 const flask = join(import.meta.dirname, '../../../examples/flask')

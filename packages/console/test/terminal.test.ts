@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../server/src/index.ts'
 import { testDatabase } from '../../server/test/support/test-store.ts'
-import { faultsOf, openByLink, openWindow } from './support/browser.ts'
+import { openByLink, openWindow } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 import { newest, openCat, openTerminals, output, screenText, shows, written } from './support/terminal-page.ts'
 
 describe('terminals', () => {

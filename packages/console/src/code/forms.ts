@@ -1,5 +1,5 @@
 /** The ways to show a form of a value. */
-type Kind = 'chart' | 'image' | 'svg' | 'html' | 'json' | 'text'
+type Kind = 'chart' | 'image' | 'svg' | 'html' | 'json' | 'pdf' | 'text'
 
 /** A form of a value: its media type, and the way to show it. */
 export interface ShownForm {
@@ -14,7 +14,16 @@ const chartType = 'application/vnd.holt.chart+json'
 const images: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 /** The types from the most telling to the least. Others follow, and plain text is last. */
-const order = [chartType, ...images, 'image/svg+xml', 'text/html', 'application/json', 'text/markdown', 'text/latex']
+const order = [
+  chartType,
+  ...images,
+  'image/svg+xml',
+  'text/html',
+  'application/json',
+  'text/markdown',
+  'text/latex',
+  'application/pdf',
+]
 
 /** Returns the forms of a value, the most telling first. Code chooses them, so each is checked. */
 export function formsOf(data: Readonly<Record<string, unknown>>): readonly ShownForm[] {
@@ -32,8 +41,12 @@ function kindOf(type: string, value: unknown): Kind {
   if (typeof value !== 'string') return type === chartType ? 'chart' : 'json'
   if (images.includes(type) && isBase64(value)) return 'image'
   if (type === 'image/svg+xml') return 'svg'
+  if (type === 'application/pdf' && beginsAsPdf.test(value) && isBase64(value)) return 'pdf'
   return type === 'text/html' ? 'html' : 'text'
 }
+
+/** The beginning `%PDF-` in base64. Its last character also has bits of what follows. */
+const beginsAsPdf = /^\s*JVBERi[0-3]/
 
 /** Each character is looked at once. An image that is not base64 in another way says so itself. */
 function isBase64(text: string): boolean {

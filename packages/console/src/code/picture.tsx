@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react'
+import { bytesOf } from './bytes-of.ts'
 import { useBlobAddress } from './use-blob-address.ts'
 
 interface PictureProps {
@@ -27,12 +28,4 @@ function Shown({ address, type }: { readonly address: string; readonly type: str
   const [isBroken, setBroken] = useState(false)
   if (isBroken) return <p className="muted">The result says that it is {type}, and is not.</p>
   return <img className="picture" src={address} alt={`A result of the code, ${type}`} onError={() => setBroken(true)} />
-}
-
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
-  try {
-    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
-  } catch {
-    return new Uint8Array() // It is not base64, and so no picture: the image says so.
-  }
 }

@@ -4,6 +4,7 @@ import { outputText, shownText } from '../parts/shown-text.ts'
 import { formsOf, type ShownForm } from './forms.ts'
 import { HtmlFrame } from './html-frame.tsx'
 import { JsonTree } from './json-tree.tsx'
+import { PdfResult } from './pdf-result.tsx'
 import { Drawing, Picture } from './picture.tsx'
 
 const ChartResult = lazy(async () => ({ default: (await import('./chart-result.tsx')).ChartResult }))
@@ -44,6 +45,7 @@ function FormView({ form: { type, kind, value } }: { readonly form: ShownForm })
   const text = String(value)
   if (kind === 'image') return <Picture type={type} text={text} />
   if (kind === 'svg') return <Drawing text={text} />
+  if (kind === 'pdf') return <PdfResult text={text} />
   if (kind === 'html') return <HtmlFrame html={text} />
   // Markdown and formulas are text: a page made of them could have links and pictures of the net.
   return <LongText text={outputText(text)} label={shownText(type)} />

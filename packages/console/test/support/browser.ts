@@ -1,4 +1,3 @@
-import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
 import { keepTrace, startTrace } from './keep-trace.ts'
@@ -61,14 +60,4 @@ interface AskedService {
 export async function openByLink({ server, ask }: AskedService, { page }: Visit, key?: string): Promise<void> {
   const { code } = (await ask('POST', '/console/link', key === undefined ? {} : { key })).json
   await page.goto(`${server.url}/console/#code=${code}`)
-}
-
-/**
- * Returns what axe has against a page. The themes differ in colours only, so the dark one is
- * checked for those.
- */
-export async function faultsOf(page: Page, theme: 'light' | 'dark'): Promise<readonly string[]> {
-  const axe = new AxeBuilder({ page })
-  const { violations } = await (theme === 'dark' ? axe.withRules(['color-contrast']) : axe).analyze()
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { TestServer } from '../../../server/test/support/start-test-server.ts'
-import { faultsOf, openByLink, openWindow, type Visit } from './browser.ts'
+import { openByLink, openWindow, type Visit } from './browser.ts'
+import { faultsOf } from './faults-of.ts'
 
 /** Opens a page of the console by its link in the navigation. */
 export async function visitPage(
