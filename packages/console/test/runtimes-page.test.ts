@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestServer } from '../../server/test/support/start-test-server.ts'
-import { faultsOf, openByLink, openWindow } from './support/browser.ts'
+import { openByLink, openWindow } from './support/browser.ts'
+import { faultsOf } from './support/faults-of.ts'
 
 test('a runtime is made by a form that checks it, shows each client, and offers what undoes it', async () => {
   const server = await startTestServer()

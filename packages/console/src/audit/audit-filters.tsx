@@ -18,12 +18,6 @@ export function AuditFilters({ search, onShow }: FiltersProps) {
   const { session } = useSession()
   const [fields, setFields] = useState(search)
   const keys = useHoltList({ key: ['keys', session.project_id], list: (holt, options) => holt.keys.list(options) })
-  const isOperator = mayUse(session, 'operator')
-  const projects = useHoltList({
-    key: ['projects'],
-    list: (holt, options) => holt.projects.list(options),
-    enabled: isOperator,
-  })
   const bound = (name: keyof AuditSearch) => ({
     value: fields[name] ?? '',
     set: (text: string) => setFields({ ...fields, [name]: text }),
@@ -58,19 +52,7 @@ export function AuditFilters({ search, onShow }: FiltersProps) {
         <option value="24">the last day</option>
         <option value="168">the last week</option>
       </Choice>
-      {isOperator ? (
-        <Choice label="Project" {...bound('project')}>
-          <option value="">{session.project_name}</option>
-          <option value="all">every project</option>
-          {(projects.data ?? [])
-            .filter(({ project_id }) => project_id !== session.project_id)
-            .map(({ project_id, name }) => (
-              <option key={project_id} value={project_id}>
-                {name}
-              </option>
-            ))}
-        </Choice>
-      ) : null}
+      {mayUse(session, 'operator') ? <ProjectFilter {...bound('project')} /> : null}
       <div className="actions end">
         <Button className="button primary" type="submit">
           Show
@@ -80,5 +62,28 @@ export function AuditFilters({ search, onShow }: FiltersProps) {
         </Button>
       </div>
     </Form>
+  )
+}
+
+interface ProjectFilterProps {
+  readonly value: string
+  readonly set: (project: string) => void
+}
+
+/** The choice of the project whose entries are shown. Only an operator has several. */
+function ProjectFilter({ value, set }: ProjectFilterProps) {
+  const { session } = useSession()
+  const projects = useHoltList({ key: ['projects'], list: (holt, options) => holt.projects.list(options) })
+  const others = (projects.data ?? []).filter(({ project_id }) => project_id !== session.project_id)
+  return (
+    <Choice label="Project" value={value} set={set}>
+      <option value="">{session.project_name}</option>
+      <option value="all">every project</option>
+      {others.map(({ project_id, name }) => (
+        <option key={project_id} value={project_id}>
+          {name}
+        </option>
+      ))}
+    </Choice>
   )
 }

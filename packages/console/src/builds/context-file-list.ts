@@ -1,5 +1,7 @@
 import type { ContextFile, Holt } from '@holt/sdk'
 import { type DirectoryDropItem, type DropItem, isDirectoryDropItem, isFileDropItem } from 'react-aria-components'
+import { bytesText } from '../parts/amount-text.ts'
+import { countText } from './build-text.ts'
 
 /** A file of a context that was written in the page. */
 export interface TextFile {
@@ -53,6 +55,11 @@ export function mergeFiles(files: readonly ContextFile[], more: readonly Context
 export function sizeOf({ content }: ContextFile): number {
   if (content instanceof Blob) return content.size
   return typeof content === 'string' ? new TextEncoder().encode(content).length : content.length
+}
+
+/** Returns the number and the size of files: `2 files, 12 KiB`. */
+export function sizesText(files: readonly ContextFile[]): string {
+  return `${countText(files.length, 'file')}, ${bytesText(files.reduce((sum, file) => sum + sizeOf(file), 0))}`
 }
 
 async function addFile(found: ContextFile[], file: File, path: string): Promise<void> {

@@ -6,8 +6,7 @@ import type { Column } from '../parts/data-table.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { useSession } from '../session/session-context.ts'
-import { countText } from './build-text.ts'
-import { chosenFiles, droppedFiles, type FoundFiles, mergeFiles, sizeOf } from './context-file-list.ts'
+import { chosenFiles, droppedFiles, type FoundFiles, mergeFiles, sizeOf, sizesText } from './context-file-list.ts'
 import { TextFileForm } from './text-file-form.tsx'
 
 /** The most files that are listed. */
@@ -24,7 +23,6 @@ interface ContextFilesProps {
 
 /** The files that COPY and ADD read: dropped, chosen or written here. */
 export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFilesProps) {
-  const { holt } = useSession()
   const [error, setError] = useState<unknown>(null)
   const [edited, setEdited] = useState<string | null>(null)
   const add = (finding: Promise<FoundFiles>) => {
@@ -33,9 +31,6 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
       set(mergeFiles(files, found))
       if (dockerfile !== null) onDockerfile(dockerfile)
     }, setError)
-  }
-  const choose = (list: FileList | null) => {
-    if (list !== null) add(chosenFiles(holt, list))
   }
   const editable = files.find(({ path, content }) => path === edited && typeof content === 'string')
   return (
@@ -47,25 +42,7 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
           ? ' The files of the earlier build are used again, unless you choose others.'
           : ''}
       </p>
-      <DropZone className="drop" aria-label="Drop files here" onDrop={({ items }) => add(droppedFiles(holt, items))}>
-        <p>Drop files or a directory here, or:</p>
-        <div className="actions">
-          <FileTrigger acceptDirectory onSelect={choose}>
-            <Button className="button">Choose a directory…</Button>
-          </FileTrigger>
-          <FileTrigger allowsMultiple onSelect={choose}>
-            <Button className="button">Choose files…</Button>
-          </FileTrigger>
-          <Button className="button" onPress={() => setEdited('')}>
-            Write a file…
-          </Button>
-          {files.length === 0 ? null : (
-            <Button className="button" onPress={() => set([])}>
-              Remove all
-            </Button>
-          )}
-        </div>
-      </DropZone>
+      <FileSources add={add} write={() => setEdited('')} removeAll={files.length === 0 ? null : () => set([])} />
       {error === null ? null : <ErrorNotice error={error} />}
       {edited === null ? null : (
         <TextFileForm
@@ -85,9 +62,7 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
         />
       )}
       <p role="status" className="muted">
-        {files.length === 0
-          ? ''
-          : `${countText(files.length, 'file')}, ${bytesText(files.reduce((sum, file) => sum + sizeOf(file), 0))}`}
+        {files.length === 0 ? '' : sizesText(files)}
         {files.length > mostListed ? `. The first ${mostListed} are listed.` : ''}
       </p>
       {files.length === 0 ? null : (
@@ -98,6 +73,43 @@ export function ContextFiles({ files, set, onDockerfile, hasEarlier }: ContextFi
         />
       )}
     </section>
+  )
+}
+
+interface FileSourcesProps {
+  readonly add: (finding: Promise<FoundFiles>) => void
+  /** Opens the form of a file that is written here. */
+  readonly write: () => void
+  /** Removes all files. Null: there are none. */
+  readonly removeAll: (() => void) | null
+}
+
+/** The ways to add files: drop, choose or write them. */
+function FileSources({ add, write, removeAll }: FileSourcesProps) {
+  const { holt } = useSession()
+  const choose = (list: FileList | null) => {
+    if (list !== null) add(chosenFiles(holt, list))
+  }
+  return (
+    <DropZone className="drop" aria-label="Drop files here" onDrop={({ items }) => add(droppedFiles(holt, items))}>
+      <p>Drop files or a directory here, or:</p>
+      <div className="actions">
+        <FileTrigger acceptDirectory onSelect={choose}>
+          <Button className="button">Choose a directory…</Button>
+        </FileTrigger>
+        <FileTrigger allowsMultiple onSelect={choose}>
+          <Button className="button">Choose files…</Button>
+        </FileTrigger>
+        <Button className="button" onPress={write}>
+          Write a file…
+        </Button>
+        {removeAll === null ? null : (
+          <Button className="button" onPress={removeAll}>
+            Remove all
+          </Button>
+        )}
+      </div>
+    </DropZone>
   )
 }
 

@@ -1,8 +1,7 @@
-import { type ContextFile, readsContext } from '@holt/sdk'
+import { type ContextFile, type CreateBuildInput, readsContext } from '@holt/sdk'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useRef, useState } from 'react'
 import { Button, Form } from 'react-aria-components'
-import { bytesText } from '../parts/amount-text.ts'
 import { BusyButton } from '../parts/busy-button.tsx'
 import { ClientLines } from '../parts/client-lines.tsx'
 import { ErrorNotice } from '../parts/error-notice.tsx'
@@ -12,9 +11,8 @@ import { useHoltMutation } from '../session/use-holt-mutation.ts'
 import { type BuildFields, type BuildForm, bodyOf } from './build-form.ts'
 import { buildLines } from './build-lines.ts'
 import { BuildOptions } from './build-options.tsx'
-import { countText } from './build-text.ts'
 import { CheckList } from './check-list.tsx'
-import { sizeOf } from './context-file-list.ts'
+import { sizesText } from './context-file-list.ts'
 import { ContextFiles } from './context-files.tsx'
 import { DockerfileEditor, type EditorHandle } from './dockerfile-editor.tsx'
 import { type BuildExample, examples } from './examples.ts'
@@ -28,8 +26,6 @@ interface NewBuildProps {
 
 /** The form of a build: Dockerfile, files and options, beside the lines of each client. */
 export function NewBuild({ initial, earlier }: NewBuildProps) {
-  const { session } = useSession()
-  const navigate = useNavigate()
   const [form, setForm] = useState(initial)
   const [files, setFiles] = useState<readonly ContextFile[]>([])
   const { fields } = form
@@ -37,15 +33,8 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
   const hasEarlierFiles = form.more.context_id !== undefined
   const body = bodyOf(form)
   const set = (change: Partial<BuildFields>) => setForm((now) => ({ ...now, fields: { ...now.fields, ...change } }))
-  const building = useHoltMutation({
-    run: async (holt) => {
-      if (!readsFiles || files.length === 0) return holt.builds.create(body)
-      const { context_id } = await holt.builds.uploadFiles(files)
-      return holt.builds.create({ ...body, context_id })
-    },
-    changes: [['builds'], ['templates']],
-    onSuccess: ({ build_id }) => void navigate({ to: '/builds/$buildId', params: { buildId: build_id } }),
-  })
+  const sent = readsFiles ? files : []
+  const building = useStartBuild(body, sent)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!building.isPending) building.mutate()
@@ -54,7 +43,6 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
     set(given)
     setFiles(own)
   }
-  const bytes = files.reduce((sum, file) => sum + sizeOf(file), 0)
   return (
     <>
       {earlier === null ? <Examples begin={begin} /> : null}
@@ -78,24 +66,9 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
           <Missing fields={fields} lacksFiles={readsFiles && files.length === 0 && !hasEarlierFiles} />
           {building.isError ? <ErrorNotice error={building.error} /> : null}
           <p role="status" className="muted">
-            {building.isPending && readsFiles && files.length > 0
-              ? `Sending ${countText(files.length, 'file')}, ${bytesText(bytes)}…`
-              : ''}
+            {building.isPending && sent.length > 0 ? `Sending ${sizesText(sent)}…` : ''}
           </p>
-          {mayUse(session, 'template:write') ? (
-            <div className="actions end">
-              <BusyButton
-                className="button primary"
-                type="submit"
-                isBusy={building.isPending}
-                isDisabled={fields.dockerfile.trim() === '' || fields.name.trim() === ''}
-              >
-                Build
-              </BusyButton>
-            </div>
-          ) : (
-            <p>The key of this session cannot build: it lacks the scope template:write.</p>
-          )}
+          <BuildButton isBusy={building.isPending} fields={fields} />
         </Form>
       </div>
       <section className="lines" aria-label="The same with a client">
@@ -104,6 +77,40 @@ export function NewBuild({ initial, earlier }: NewBuildProps) {
         <ClientLines lines={buildLines({ body, sendsFiles: readsFiles, url: location.origin })} />
       </section>
     </>
+  )
+}
+
+/** Returns the change that sends the files, starts the build, and opens its page. */
+function useStartBuild(body: CreateBuildInput, files: readonly ContextFile[]) {
+  const navigate = useNavigate()
+  return useHoltMutation({
+    run: async (holt) => {
+      if (files.length === 0) return holt.builds.create(body)
+      const { context_id } = await holt.builds.uploadFiles(files)
+      return holt.builds.create({ ...body, context_id })
+    },
+    changes: [['builds'], ['templates']],
+    onSuccess: ({ build_id }) => void navigate({ to: '/builds/$buildId', params: { buildId: build_id } }),
+  })
+}
+
+interface BuildButtonProps {
+  readonly isBusy: boolean
+  readonly fields: BuildFields
+}
+
+/** The button that sends the form, or the reason why the key cannot. */
+function BuildButton({ isBusy, fields }: BuildButtonProps) {
+  const { session } = useSession()
+  if (!mayUse(session, 'template:write'))
+    return <p>The key of this session cannot build: it lacks the scope template:write.</p>
+  const isIncomplete = fields.dockerfile.trim() === '' || fields.name.trim() === ''
+  return (
+    <div className="actions end">
+      <BusyButton className="button primary" type="submit" isBusy={isBusy} isDisabled={isIncomplete}>
+        Build
+      </BusyButton>
+    </div>
   )
 }
 

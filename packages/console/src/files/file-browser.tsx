@@ -29,7 +29,6 @@ interface BrowserProps {
 export function FileBrowser({ dir, isGiven }: BrowserProps) {
   const { mayWrite, isReadable } = useFiles()
   const { hidden: withHidden = false } = route.useSearch()
-  const navigate = route.useNavigate()
   const directory = useDirectory(dir)
   const [find, setFind] = useState('')
   const [order, setOrder] = useState<Order>({ by: 'Name', isDescending: false })
@@ -45,22 +44,7 @@ export function FileBrowser({ dir, isGiven }: BrowserProps) {
   const chosen = rows.filter(({ id, hasPath }) => hasPath && (selected === 'all' || selected.has(id)))
   return (
     <DropPlace dir={dir}>
-      <div className="toolbar">
-        <SearchField aria-label="Find a file" value={find} onChange={setFind}>
-          <Input placeholder="Name" />
-        </SearchField>
-        <Tick
-          label="Hidden files"
-          isTicked={withHidden}
-          set={(isShown) =>
-            void navigate({
-              search: ({ hidden: _, ...rest }) => ({ ...rest, ...(isShown ? { hidden: true } : {}) }),
-              replace: true,
-            })
-          }
-        />
-        {mayWrite ? <NewEntries dir={dir} /> : null}
-      </div>
+      <FileTools dir={dir} find={find} setFind={setFind} />
       <FileActions dir={dir} rows={chosen} onDone={() => setSelected(nothing)} />
       {directory.isError ? <ErrorNotice error={directory.error} /> : null}
       {rows.length > 0 ? (
@@ -88,6 +72,33 @@ export function FileBrowser({ dir, isGiven }: BrowserProps) {
         </p>
       )}
     </DropPlace>
+  )
+}
+
+interface FileToolsProps {
+  readonly dir: string
+  readonly find: string
+  readonly setFind: (find: string) => void
+}
+
+/** The controls above a directory: which of its entries are shown, and what makes new ones. */
+function FileTools({ dir, find, setFind }: FileToolsProps) {
+  const { mayWrite } = useFiles()
+  const { hidden = false } = route.useSearch()
+  const navigate = route.useNavigate()
+  const showHidden = (isShown: boolean) =>
+    void navigate({
+      search: ({ hidden: _, ...rest }) => ({ ...rest, ...(isShown ? { hidden: true } : {}) }),
+      replace: true,
+    })
+  return (
+    <div className="toolbar">
+      <SearchField aria-label="Find a file" value={find} onChange={setFind}>
+        <Input placeholder="Name" />
+      </SearchField>
+      <Tick label="Hidden files" isTicked={hidden} set={showHidden} />
+      {mayWrite ? <NewEntries dir={dir} /> : null}
+    </div>
   )
 }
 

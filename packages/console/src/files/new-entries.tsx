@@ -12,26 +12,9 @@ import { useUploads } from './use-uploads.ts'
 
 /** The buttons that put something new into a directory. */
 export function NewEntries({ dir }: { readonly dir: string }) {
-  const { files, runtimeId } = useFiles()
   const uploads = useUploads()
-  const navigate = useNavigate({ from: filesRoute })
-  const [asks, setAsks] = useState<'file' | 'directory' | null>(null)
   const [error, setError] = useState<unknown>(null)
-  const changes = [['files', runtimeId, dir]]
-  const end = () => setAsks(null)
-  const makingFile = useHoltMutation({
-    run: (_, name: string) => files.write(pathIn(dir, name), '', { overwrite: false }),
-    changes,
-    onSuccess: ({ path }) => {
-      end()
-      void navigate({ to: '.', search: (before) => ({ ...before, path: dir, open: path }) })
-    },
-  })
-  const makingDirectory = useHoltMutation({
-    run: (_, name: string) => files.makeDirectory(pathIn(dir, name), { parents: false }),
-    changes,
-    onSuccess: end,
-  })
+  const { asks, ask, end, making } = useNewEntry(dir)
   const upload = (chosen: FileList | null) => {
     setError(null)
     try {
@@ -39,12 +22,6 @@ export function NewEntries({ dir }: { readonly dir: string }) {
     } catch (problem) {
       setError(problem)
     }
-  }
-  const making = asks === 'directory' ? makingDirectory : makingFile
-  const ask = (what: 'file' | 'directory') => {
-    makingFile.reset()
-    makingDirectory.reset()
-    setAsks(what)
   }
   return (
     <fieldset className="actions" aria-label="New here">
@@ -72,4 +49,35 @@ export function NewEntries({ dir }: { readonly dir: string }) {
       )}
     </fieldset>
   )
+}
+
+/** The kinds of entries that are made after a question for their name. */
+type NewEntry = 'file' | 'directory'
+
+/** Returns what is asked for, and the change that makes it. A new file is opened. */
+function useNewEntry(dir: string) {
+  const { files, runtimeId } = useFiles()
+  const navigate = useNavigate({ from: filesRoute })
+  const [asks, setAsks] = useState<NewEntry | null>(null)
+  const changes = [['files', runtimeId, dir]]
+  const end = () => setAsks(null)
+  const makingFile = useHoltMutation({
+    run: (_, name: string) => files.write(pathIn(dir, name), '', { overwrite: false }),
+    changes,
+    onSuccess: ({ path }) => {
+      end()
+      void navigate({ to: '.', search: (before) => ({ ...before, path: dir, open: path }) })
+    },
+  })
+  const makingDirectory = useHoltMutation({
+    run: (_, name: string) => files.makeDirectory(pathIn(dir, name), { parents: false }),
+    changes,
+    onSuccess: end,
+  })
+  const ask = (what: NewEntry) => {
+    makingFile.reset()
+    makingDirectory.reset()
+    setAsks(what)
+  }
+  return { asks, ask, end, making: asks === 'directory' ? makingDirectory : makingFile }
 }

@@ -69,19 +69,13 @@ export function TextEditor({ path, opened, isReadOnly, reload }: TextEditorProps
         saveNow()
       }}
     >
-      <div className="actions">
-        {isReadOnly ? null : (
-          <BusyButton className="button primary" isDisabled={!canSave} isBusy={saving.isPending} onPress={saveNow}>
-            Save
-          </BusyButton>
-        )}
-        <DownloadButton file={{ path, name: baseOf(path), type: 'file', size_bytes: 0 }} />
-        <span role="status" className="muted">
-          {isReadOnly ? 'Your key may only read it.' : isChanged ? '● Not saved' : saving.isSuccess ? 'Saved' : ''}
-        </span>
-        <span className="spacer" />
-        <span className="muted">Ctrl+S saves. Ctrl+F finds in the text. Escape, then Tab leaves it.</span>
-      </div>
+      <EditorBar
+        path={path}
+        canSave={canSave}
+        isSaving={saving.isPending}
+        saveNow={isReadOnly ? null : saveNow}
+        status={isReadOnly ? 'Your key may only read it.' : isChanged ? '● Not saved' : saving.isSuccess ? 'Saved' : ''}
+      />
       {isOld ? (
         <div className="notice" role="status">
           <p>The file has changed in the runtime since it was opened here. A save shows the difference first.</p>
@@ -99,6 +93,35 @@ export function TextEditor({ path, opened, isReadOnly, reload }: TextEditorProps
       <ConflictDialog conflict={conflict} onReload={takeTheirs} onOverwrite={overwrite} onClose={forget} />
       <LeaveQuestion isChanged={isChanged} />
     </section>
+  )
+}
+
+interface EditorBarProps {
+  readonly path: string
+  readonly canSave: boolean
+  readonly isSaving: boolean
+  /** Saves the text. Null: the key may not. */
+  readonly saveNow: (() => void) | null
+  /** Says how the text differs from the file. */
+  readonly status: string
+}
+
+/** The bar above the text: save, download, and the keys. */
+function EditorBar({ path, canSave, isSaving, saveNow, status }: EditorBarProps) {
+  return (
+    <div className="actions">
+      {saveNow === null ? null : (
+        <BusyButton className="button primary" isDisabled={!canSave} isBusy={isSaving} onPress={saveNow}>
+          Save
+        </BusyButton>
+      )}
+      <DownloadButton file={{ path, name: baseOf(path), type: 'file', size_bytes: 0 }} />
+      <span role="status" className="muted">
+        {status}
+      </span>
+      <span className="spacer" />
+      <span className="muted">Ctrl+S saves. Ctrl+F finds in the text. Escape, then Tab leaves it.</span>
+    </div>
   )
 }
 

@@ -33,9 +33,8 @@ const lives: Readonly<Record<string, string>> = {
 /** The form of a new key. A key can grant only scopes that the key of the session has. */
 export function CreateKey({ projectId, onMade, onClose }: CreateProps) {
   const { session } = useSession()
-  const grantable = (Object.keys(keyScopes) as Scope[]).filter((scope) => mayUse(session, scope))
   const [name, setName] = useState('')
-  const [scopes, setScopes] = useState<readonly Scope[]>(usualScopes.filter((scope) => grantable.includes(scope)))
+  const [scopes, setScopes] = useState<readonly Scope[]>(usualScopes.filter((scope) => mayUse(session, scope)))
   const [days, setDays] = useState('')
   const [format, setFormat] = useState('holt')
   const [project, setProject] = useState(projectId)
@@ -52,7 +51,6 @@ export function CreateKey({ projectId, onMade, onClose }: CreateProps) {
     onSuccess: onMade,
     isSecret: true,
   })
-  const issue = issueAt(creating.error, '/scopes')
   return (
     <FormDialog
       title="Create a key"
@@ -73,18 +71,7 @@ export function CreateKey({ projectId, onMade, onClose }: CreateProps) {
         pointer="/name"
       />
       {mayUse(session, 'operator') ? <ProjectChoice project={project} set={setProject} /> : null}
-      <fieldset>
-        <legend>Scopes</legend>
-        {grantable.map((scope) => (
-          <Tick
-            key={scope}
-            label={`${scope}: ${keyScopes[scope]}`}
-            isTicked={scopes.includes(scope)}
-            set={(isTicked) => setScopes(isTicked ? [...scopes, scope] : scopes.filter((each) => each !== scope))}
-          />
-        ))}
-        {issue === undefined ? null : <p className="issue">{issue}</p>}
-      </fieldset>
+      <ScopeChoice scopes={scopes} set={setScopes} error={creating.error} />
       <Choice label="Expires" value={days} set={setDays}>
         {Object.entries(lives).map(([value, text]) => (
           <option key={value} value={value}>
@@ -97,6 +84,34 @@ export function CreateKey({ projectId, onMade, onClose }: CreateProps) {
         <option value="e2b">e2b_… for clients of E2B</option>
       </Choice>
     </FormDialog>
+  )
+}
+
+interface ScopesProps {
+  readonly scopes: readonly Scope[]
+  readonly set: (scopes: readonly Scope[]) => void
+  /** The error of the last request. */
+  readonly error: unknown
+}
+
+/** The scopes of a new key: those that the key of the session has. */
+function ScopeChoice({ scopes, set, error }: ScopesProps) {
+  const { session } = useSession()
+  const grantable = (Object.keys(keyScopes) as Scope[]).filter((scope) => mayUse(session, scope))
+  const issue = issueAt(error, '/scopes')
+  return (
+    <fieldset>
+      <legend>Scopes</legend>
+      {grantable.map((scope) => (
+        <Tick
+          key={scope}
+          label={`${scope}: ${keyScopes[scope]}`}
+          isTicked={scopes.includes(scope)}
+          set={(isTicked) => set(isTicked ? [...scopes, scope] : scopes.filter((each) => each !== scope))}
+        />
+      ))}
+      {issue === undefined ? null : <p className="issue">{issue}</p>}
+    </fieldset>
   )
 }
 

@@ -36,11 +36,11 @@ export function KeysPage() {
   const show = (made: NewKey) => setAct({ type: 'show', made })
   return (
     <>
-      {mayUse(session, 'operator') ? <ProjectChoice project={project} set={setProject} /> : null}
       <ListPage
         title="Keys"
         what="keys"
         query={keys}
+        choice={mayUse(session, 'operator') ? <ProjectChoice project={project} set={setProject} /> : null}
         action={
           <Button className="button primary" onPress={() => setAct({ type: 'create' })}>
             Create a key

@@ -47,16 +47,7 @@ export function NetworkLog({ runtimeId: id, want }: LogProps) {
         <SearchField aria-label="Find a line" value={find} onChange={setFind}>
           <Input placeholder="Host, rule, path or program" />
         </SearchField>
-        <label>
-          <span className="hidden">Decision</span>
-          <select value={decided} onChange={({ target }) => decide(target.value)}>
-            {Object.entries(decisions).map(([name, title]) => (
-              <option key={name} value={name}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
+        <DecisionChoice decided={decided} decide={decide} />
         {mayAllow && denied ? (
           <Button className="button" onPress={() => want('everything')}>
             Suggest rules for all denied…
@@ -82,6 +73,27 @@ export function NetworkLog({ runtimeId: id, want }: LogProps) {
         </EmptyState>
       ) : null}
     </section>
+  )
+}
+
+interface DecisionProps {
+  readonly decided: string
+  readonly decide: (decided: string) => void
+}
+
+/** The choice of the lines by their decision. */
+function DecisionChoice({ decided, decide }: DecisionProps) {
+  return (
+    <label>
+      <span className="hidden">Decision</span>
+      <select value={decided} onChange={({ target }) => decide(target.value)}>
+        {Object.entries(decisions).map(([name, title]) => (
+          <option key={name} value={name}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 

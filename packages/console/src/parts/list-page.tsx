@@ -14,6 +14,8 @@ interface ListPageProps<Item> {
   }
   /** The button that makes another item; null for a key that may not. */
   readonly action: ReactNode
+  /** The control that chooses whose list is shown. Default: none. */
+  readonly choice?: ReactNode
   /** The texts of an item that the search looks into. */
   readonly textsOf: (item: Item) => readonly string[]
   /** Says what the items are for, and how to make the first one, if there are none. */
@@ -22,7 +24,8 @@ interface ListPageProps<Item> {
 }
 
 /** A page with a list: its title, a search, and what it says while it is empty. */
-export function ListPage<Item>({ title, what, query, action, textsOf, empty, children }: ListPageProps<Item>) {
+export function ListPage<Item>(props: ListPageProps<Item>) {
+  const { title, what, query, action, choice, textsOf, empty, children } = props
   const [sought, setSought] = useState('')
   const text = sought.trim().toLowerCase()
   return (
@@ -31,6 +34,7 @@ export function ListPage<Item>({ title, what, query, action, textsOf, empty, chi
         <h1>{title}</h1>
         {action}
       </div>
+      {choice == null ? null : <div className="list-choice">{choice}</div>}
       <Answer query={query} what={`the ${what}`}>
         {(items) => {
           if (items.length === 0) return empty

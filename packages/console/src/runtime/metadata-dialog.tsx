@@ -51,29 +51,13 @@ export function MetadataDialog({ runtime, isOpen, onOpenChange }: RuntimeDialogP
         Labels of your own, such as team=search. The list of runtimes can filter by them. Those that you leave alone
         stay as they are.
       </p>
-      {pairs.map(({ row, key, value }) => (
-        <div className="pair" key={row}>
-          <input
-            aria-label={`Key ${row + 1}`}
-            placeholder="key"
-            value={key}
-            autoComplete="off"
-            onChange={({ target }) => set(row, { key: target.value })}
-          />
-          <textarea
-            aria-label={`Value ${row + 1}`}
-            rows={1}
-            value={value}
-            onChange={({ target }) => set(row, { value: target.value })}
-          />
-          <Button
-            className="button"
-            aria-label={`Remove ${key === '' ? `label ${row + 1}` : key}`}
-            onPress={() => setPairs(pairs.filter((pair) => pair.row !== row))}
-          >
-            Remove
-          </Button>
-        </div>
+      {pairs.map((pair) => (
+        <PairFields
+          key={pair.row}
+          pair={pair}
+          set={(change) => set(pair.row, change)}
+          remove={() => setPairs(pairs.filter(({ row }) => row !== pair.row))}
+        />
       ))}
       <div className="actions">
         <Button
@@ -84,5 +68,35 @@ export function MetadataDialog({ runtime, isOpen, onOpenChange }: RuntimeDialogP
         </Button>
       </div>
     </FormDialog>
+  )
+}
+
+interface PairFieldsProps {
+  readonly pair: Pair
+  readonly set: (change: Partial<Pair>) => void
+  readonly remove: () => void
+}
+
+/** The fields of one label. */
+function PairFields({ pair: { row, key, value }, set, remove }: PairFieldsProps) {
+  return (
+    <div className="pair">
+      <input
+        aria-label={`Key ${row + 1}`}
+        placeholder="key"
+        value={key}
+        autoComplete="off"
+        onChange={({ target }) => set({ key: target.value })}
+      />
+      <textarea
+        aria-label={`Value ${row + 1}`}
+        rows={1}
+        value={value}
+        onChange={({ target }) => set({ value: target.value })}
+      />
+      <Button className="button" aria-label={`Remove ${key === '' ? `label ${row + 1}` : key}`} onPress={remove}>
+        Remove
+      </Button>
+    </div>
   )
 }

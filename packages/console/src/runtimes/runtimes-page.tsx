@@ -1,5 +1,15 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import {
+  lazy,
+  type RefObject,
+  Suspense,
+  useCallback,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Button } from 'react-aria-components'
 import { useCommands } from '../parts/commands.ts'
 import { EmptyState } from '../parts/empty-state.tsx'
@@ -44,20 +54,7 @@ export function RuntimesPage() {
   )
   const finder = useRef<HTMLInputElement>(null)
   const mayWrite = mayUse(session, 'runtime:write')
-  useCommands(
-    useMemo(
-      () => [
-        ...(mayWrite
-          ? [{ id: 'create', title: 'Create a runtime', shortcut: 'c', run: () => show({ template: '' }) }]
-          : []),
-        { id: 'find', title: 'Find a runtime', shortcut: '/', run: () => finder.current?.focus() },
-        isTree
-          ? { id: 'list', title: 'Show the runtimes as a list', run: () => show({ view: '' }) }
-          : { id: 'tree', title: 'Show the runtimes as a tree of forks', run: () => show({ view: 'tree' }) },
-      ],
-      [mayWrite, isTree, show],
-    ),
-  )
+  useRuntimesCommands({ mayWrite, isTree, show, finder })
   return (
     <UsageContext value={usage}>
       <div className="title">
@@ -98,6 +95,31 @@ export function RuntimesPage() {
         ) : null}
       </Suspense>
     </UsageContext>
+  )
+}
+
+interface CommandsOfPage {
+  readonly mayWrite: boolean
+  readonly isTree: boolean
+  readonly show: (change: RuntimesSearch) => void
+  readonly finder: RefObject<HTMLInputElement | null>
+}
+
+/** Offers the commands of the page in the palette, and by single keys. */
+function useRuntimesCommands({ mayWrite, isTree, show, finder }: CommandsOfPage): void {
+  useCommands(
+    useMemo(
+      () => [
+        ...(mayWrite
+          ? [{ id: 'create', title: 'Create a runtime', shortcut: 'c', run: () => show({ template: '' }) }]
+          : []),
+        { id: 'find', title: 'Find a runtime', shortcut: '/', run: () => finder.current?.focus() },
+        isTree
+          ? { id: 'list', title: 'Show the runtimes as a list', run: () => show({ view: '' }) }
+          : { id: 'tree', title: 'Show the runtimes as a tree of forks', run: () => show({ view: 'tree' }) },
+      ],
+      [mayWrite, isTree, show, finder],
+    ),
   )
 }
 

@@ -25,7 +25,9 @@ export function SnapshotDialog({ rows, onOpenChange }: SnapshotProps) {
     const failures = ended.flatMap((one, at) =>
       one.status === 'rejected' ? [{ label: ids[at] ?? '', error: one.reason as unknown }] : [],
     )
-    addNotice({ text: `Deleted ${ids.length - failures.length} snapshots. This cannot be undone.`, failures })
+    const count = ids.length - failures.length
+    const what = count === 1 ? 'a snapshot' : `${count} snapshots`
+    addNotice({ text: `Deleted ${what}. This cannot be undone.`, failures })
   }
   const submit = () => {
     onOpenChange(false)
@@ -46,7 +48,7 @@ export function SnapshotDialog({ rows, onOpenChange }: SnapshotProps) {
       isOpen
       onOpenChange={onOpenChange}
       title={`Take a snapshot of ${countText(rows)}`}
-      action="Take the snapshot"
+      action={rows.length === 1 ? 'Take the snapshot' : 'Take the snapshots'}
       isPending={false}
       error={null}
       onSubmit={submit}

@@ -1,5 +1,5 @@
 import type { Secret } from '@holt/sdk'
-import { useRef, useState } from 'react'
+import { type RefObject, useRef, useState } from 'react'
 import { CheckedField, CheckedLines, HiddenField } from '../parts/checked-field.tsx'
 import { Choice } from '../parts/fields.tsx'
 import { FormDialog } from '../parts/form-dialog.tsx'
@@ -21,7 +21,6 @@ interface SecretDialogProps {
 export function SecretDialog({ secret, onClose }: SecretDialogProps) {
   const [fields, setFields] = useState(() => fieldsOf(secret))
   const value = useRef<HTMLInputElement>(null)
-  const providers = useHoltList({ key: ['providers'], list: (holt, options) => holt.secrets.providers.list(options) })
   const storing = useHoltMutation({
     run: (holt) => {
       const text = value.current?.value ?? ''
@@ -63,24 +62,7 @@ export function SecretDialog({ secret, onClose }: SecretDialogProps) {
       ) : (
         <p>Every runtime that has the secret uses the new version at once. Empty fields stay as they are.</p>
       )}
-      <Choice label="Value from" {...bound('provider')}>
-        <option value="">the field below</option>
-        {(providers.data ?? []).map(({ provider_id, name }) => (
-          <option key={provider_id} value={name}>
-            the provider {name}
-          </option>
-        ))}
-      </Choice>
-      {fields.provider === '' ? (
-        <HiddenField
-          label="Value"
-          input={value}
-          isRequired={isNew}
-          about="It is encrypted, and no page and no answer shows it again."
-          error={storing.error}
-          pointer="/value"
-        />
-      ) : null}
+      <ValueFields provider={bound('provider')} input={value} isRequired={isNew} />
       {fields.env ? null : <PlaceFields bound={bound} />}
       {isNew ? (
         <RuntimeFields
@@ -99,6 +81,40 @@ interface BoundField {
   readonly set: (text: string) => void
   readonly error: unknown
   readonly pointer: string
+}
+
+interface ValueProps {
+  readonly provider: BoundField
+  /** The input, which alone has the value. */
+  readonly input: RefObject<HTMLInputElement | null>
+  readonly isRequired: boolean
+}
+
+/** The fields that say where the value comes from: a provider, or a person who enters it. */
+function ValueFields({ provider, input, isRequired }: ValueProps) {
+  const providers = useHoltList({ key: ['providers'], list: (holt, options) => holt.secrets.providers.list(options) })
+  return (
+    <>
+      <Choice label="Value from" {...provider}>
+        <option value="">the field below</option>
+        {(providers.data ?? []).map(({ provider_id, name }) => (
+          <option key={provider_id} value={name}>
+            the provider {name}
+          </option>
+        ))}
+      </Choice>
+      {provider.value === '' ? (
+        <HiddenField
+          label="Value"
+          input={input}
+          isRequired={isRequired}
+          about="It is encrypted, and no page and no answer shows it again."
+          error={provider.error}
+          pointer="/value"
+        />
+      ) : null}
+    </>
+  )
 }
 
 interface RuntimeProps {

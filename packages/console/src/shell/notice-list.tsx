@@ -36,26 +36,13 @@ export function NoticeList() {
 function NoticeItem({ notice }: { readonly notice: Notice }) {
   const { id, text, progress, failures = [], actions = [] } = notice
   const [asked, setAsked] = useState<NoticeAction | null>(null)
-  const [isHeld, setHeld] = useState(false)
-  const stays = isHeld || asked !== null || progress !== undefined || failures.length > 0
-  useEffect(() => {
-    if (stays) return
-    const timer = setTimeout(() => removeNotice(id), shownMs)
-    return () => clearTimeout(timer)
-  }, [stays, id])
+  const held = useStay({ id, isKept: asked !== null || progress !== undefined || failures.length > 0 })
   const run = (action: NoticeAction) => {
     if (progress === undefined) removeNotice(id)
     action.run()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a notice in use does not leave
-    <div
-      className="card notice-item"
-      onMouseEnter={() => setHeld(true)}
-      onMouseLeave={() => setHeld(false)}
-      onFocus={() => setHeld(true)}
-      onBlur={() => setHeld(false)}
-    >
+    <div className="card notice-item" {...held}>
       <p>{text}</p>
       {progress === undefined ? null : (
         <progress aria-label={text} value={progress.done} max={progress.of}>
@@ -94,6 +81,26 @@ function NoticeItem({ notice }: { readonly notice: Notice }) {
       </ConfirmDialog>
     </div>
   )
+}
+
+interface Stay {
+  readonly id: Notice['id']
+  /** True if the notice stays until somebody dismisses it. */
+  readonly isKept: boolean
+}
+
+/** Removes a notice after a while. Returns the handlers by which a notice in use does not leave. */
+function useStay({ id, isKept }: Stay) {
+  const [isHeld, setHeld] = useState(false)
+  const stays = isHeld || isKept
+  useEffect(() => {
+    if (stays) return
+    const timer = setTimeout(() => removeNotice(id), shownMs)
+    return () => clearTimeout(timer)
+  }, [stays, id])
+  const hold = () => setHeld(true)
+  const release = () => setHeld(false)
+  return { onMouseEnter: hold, onMouseLeave: release, onFocus: hold, onBlur: release }
 }
 
 function Failures({ failures }: { readonly failures: NonNullable<Notice['failures']> }) {
