@@ -51,7 +51,7 @@ test('a runtime is made by a form that checks it, shows each client, and offers 
 test('many runtimes are changed at once, with the failures, and with what undoes it', async () => {
   const server = await startTestServer()
   const names = ['one', 'two', 'three', 'four']
-  for (const name of names) await server.makeRuntime({ name })
+  for (const name of names) await server.makeRuntime({ name, metadata: { number: name } })
   // A container has no memory that could be saved.
   await server.makeRuntime({ name: 'plain', isolation: 'container' })
   const visit = await openWindow()
@@ -77,8 +77,8 @@ test('many runtimes are changed at once, with the failures, and with what undoes
   await notices.getByRole('button', { name: 'Resume' }).click()
   for (const name of names) await stateOf(name, 'running')
   await notices.getByRole('button', { name: 'Pause' }).waitFor()
-  // An action is for the runtimes that are shown.
-  await page.getByLabel('Find a runtime').fill('two')
+  // An action is for the runtimes that are shown. An id at random may have the word, but no label.
+  await page.getByLabel('Find a runtime').fill('number=two')
   await page.getByText('1 selected').waitFor()
   await page.getByRole('button', { name: 'Fork…' }).click()
   await page.getByLabel('Forks of each').fill('2')
@@ -103,6 +103,61 @@ test('many runtimes are changed at once, with the failures, and with what undoes
   // Their forks remain, and say whose they were.
   await expect.poll(() => page.getByText(/fork of rt\w+, which has ended/).count()).toBe(2)
   await rowOf('new').waitFor()
+  expect(visit.complaints).toEqual([])
+})
+
+test('a change is shown before the service has confirmed it, and taken back if it refuses', async () => {
+  const server = await startTestServer()
+  const id = await server.makeRuntime({ name: 'mine' })
+  const visit = await openWindow()
+  const { page } = visit
+  const { promise: decided, resolve: decide } = Promise.withResolvers<undefined>()
+  const error = { code: 'conflict', message: 'It is in use.', hint: 'Wait a moment.', request_id: 'rqrefused' }
+  await page.route(/\/pause$/, async (route) => {
+    await decided
+    await route.fulfill({ status: 409, json: { error }, headers: { 'x-request-id': error.request_id } })
+  })
+  await openByLink(server, visit)
+  const row = page.getByRole('row', { name: 'mine' })
+  await row.getByRole('checkbox').click()
+  await page.getByRole('button', { name: 'Pause', exact: true }).click()
+  await row.getByText('pausing', { exact: true }).waitFor()
+  expect((await server.ask('GET', `/v1/agents/runtime/${id}`)).json.state).toBe('running')
+  decide(undefined)
+  await row.getByText('running', { exact: true }).waitFor()
+  await page.getByRole('list', { name: 'What failed' }).getByText(error.hint).waitFor()
+  expect(visit.complaints).toEqual([])
+})
+
+test('several runtimes are kept as snapshots, and found by their state', async () => {
+  const server = await startTestServer()
+  for (const name of ['one', 'two', 'three']) await server.makeRuntime({ name })
+  const visit = await openWindow()
+  const { page } = visit
+  await openByLink(server, visit)
+  await page.getByRole('row', { name: 'three' }).waitFor()
+  await page.getByRole('checkbox', { name: 'Select all runtimes' }).click()
+  await page.getByRole('button', { name: 'Snapshot…' }).click()
+  await page.getByLabel('Kind').selectOption('filesystem')
+  await page.getByRole('button', { name: 'Take the snapshots' }).click()
+  await page.getByRole('region', { name: 'Notices' }).getByText('Took snapshots of 3 runtimes.').waitFor()
+  const { data } = (await server.ask('GET', '/v1/agents/snapshot')).json
+  expect(data.map(({ kind }: { kind: string }) => kind)).toEqual(['filesystem', 'filesystem', 'filesystem'])
+  await page.getByRole('checkbox', { name: 'Select all runtimes' }).click()
+  await page.getByRole('row', { name: 'two' }).getByRole('checkbox').click()
+  await page.getByRole('button', { name: 'Pause', exact: true }).click()
+  await page.getByRole('row', { name: 'two' }).getByText('paused', { exact: true }).waitFor()
+  await page.getByLabel('State').selectOption('Paused')
+  await page.getByRole('row', { name: 'one' }).waitFor({ state: 'detached' })
+  await page.getByRole('row', { name: 'two' }).waitFor()
+  // A reload and a link show the same.
+  await page.reload()
+  await page.getByRole('row', { name: 'two' }).waitFor()
+  expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('2')
+  await page.getByLabel('State').selectOption('Failed')
+  await page.getByText('No runtime matches').waitFor()
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await page.getByRole('row', { name: 'one' }).waitFor()
   expect(visit.complaints).toEqual([])
 })
 

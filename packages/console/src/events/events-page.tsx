@@ -36,7 +36,8 @@ export function EventsPage() {
       </div>
       <EventFilters />
       <p role="status" className="muted">
-        {events === undefined ? 'Loading the events…' : follows ? 'New events appear here.' : 'Paused.'}
+        {events !== undefined ? (follows ? 'New events appear here.' : 'Paused.') : ''}
+        {events === undefined && error === null ? 'Loading the events…' : ''}
         {lost === 0 ? '' : ` ${lost} events were removed before they could be shown.`}
       </p>
       {error === null ? null : <ErrorNotice error={error} />}

@@ -46,6 +46,12 @@ interface DataTableProps<Item> extends TableProps<Item> {
   readonly dependencies?: readonly unknown[]
 }
 
+/** The heights of a row and of the head, in pixels. */
+const heights = { rowHeight: 40, headingHeight: 36 } as const
+
+/** The height of the borders and of a bar that scrolls sideways, in pixels. */
+const frameHeight = 18
+
 /** A table of a page. Only the rows in sight are in the document, so thousands scroll well. */
 export function DataTable<Item extends object>({
   label,
@@ -65,9 +71,11 @@ export function DataTable<Item extends object>({
     return entry
   }
   return (
-    <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: 40, headingHeight: 36 }}>
+    <Virtualizer layout={TableLayout} layoutOptions={heights}>
       <Table
         className="table"
+        // A short list needs no empty space below it.
+        style={{ maxHeight: heights.headingHeight + rows.length * heights.rowHeight + frameHeight }}
         aria-label={label}
         {...(selection === undefined
           ? {}

@@ -1,10 +1,14 @@
+import { useRef } from 'react'
 import type { TableProps } from './data-table.tsx'
 import { Foreign } from './foreign.tsx'
+import { useScrolls } from './use-scrolls.ts'
 
 /** A short table within a page: all of its rows are in the document. */
 export function PlainTable<Item>({ label, rows, columns, idOf }: Omit<TableProps<Item>, 'nameOf'>) {
+  const frame = useRef<HTMLDivElement>(null)
+  const stop = useScrolls(frame) ? { tabIndex: 0, role: 'group', 'aria-label': label } : {}
   return (
-    <div className="plain-table">
+    <div className="plain-table" ref={frame} {...stop}>
       <table aria-label={label}>
         <thead>
           <tr>
