@@ -35,6 +35,9 @@ interface Uploaded {
 /** The most bytes of one piece of a body that is written. */
 const pieceBytes = 256 * 1024
 
+/** The most bytes of a form in parts that are no files. Clients send none. */
+const maxOtherBytes = 1024 * 1024
+
 /**
  * Writes the files of an upload, in their order. Files that were written stay if a later one fails.
  */
@@ -69,8 +72,16 @@ interface FormFile {
 
 /** Yields the files of a form. The path in the query comes before the names of the files. */
 async function* readForm(body: AsyncIterable<Buffer>, boundary: Buffer, path: string | null): AsyncGenerator<FormFile> {
+  let otherBytes = 0
   for await (const { name, filename, content } of readParts(body, boundary)) {
-    if (name !== 'file') continue
+    if (name !== 'file') {
+      // A part that nobody reads costs time too, and a short body may unpack to a long one.
+      for await (const { length } of content) {
+        otherBytes += length
+        if (otherBytes > maxOtherBytes) throw tooLongOthers()
+      }
+      continue
+    }
     const wanted = path ?? filename
     if (wanted === null || wanted === '')
       throw new ConnectError('invalid_argument', 'A file of the form has no name, and the query has no path.')
@@ -96,6 +107,10 @@ async function writeForm(files: AsyncIterable<FormFile>, writing: Writing): Prom
   }
   if (written.length === 0) throw new ConnectError('invalid_argument', 'The form has no part with the name file.')
   return written
+}
+
+function tooLongOthers(): ConnectError {
+  return new ConnectError('invalid_argument', `Parts that are no files may have at most ${maxOtherBytes} bytes.`)
 }
 
 function twice(path: string): ConnectError {
