@@ -21,5 +21,5 @@ export {
   signatureOf,
   signedAddress,
 } from './files/signature.ts'
-export { type EnvdRequest, serveEnvd } from './serve-envd.ts'
+export { type EnvdRequest, rpcPaths, serveEnvd } from './serve-envd.ts'
 export { type PollingLimits, PollingWatchers } from './watchers/polling-watchers.ts'

@@ -11,6 +11,9 @@ import { usageAnswer } from './usage-answer.ts'
 
 const methods = { ...processMethods, ...filesystemMethods }
 
+/** The paths of all RPCs, such as `/process.Process/Start`. */
+export const rpcPaths: readonly string[] = Object.keys(methods)
+
 /** A request for the agent of a sandbox, which clients reach at port 49983. */
 export interface EnvdRequest {
   readonly request: IncomingMessage

@@ -1,4 +1,4 @@
-import { controlRoutes } from '@holt/e2b'
+import { controlRoutes, envdRoutes, rpcPaths } from '@holt/e2b'
 import { makeId } from '@holt/protocol'
 import { expect, test } from 'vitest'
 import { type E2bServer, startE2bServer } from '../../support/e2b-server.ts'
@@ -84,4 +84,41 @@ test('tokens of one sandbox open no other', async () => {
   expect(await open(made.envdAccessToken)).toBe(401)
   expect(await open(`${other.envdAccessToken}, ${made.envdAccessToken}`)).toBe(401)
   expect(await open(other.envdAccessToken)).not.toBe(401)
+})
+
+/** Every request for commands, files and watches, in each of its media types. */
+const insideRequests = Object.entries(envdRoutes).flatMap(([name, { method, path }]) => {
+  if (name === 'envdHealth') return []
+  if (!path.includes('{')) return [{ method, path, types: ['application/octet-stream'] }]
+  const types = ['application/json', 'application/connect+json']
+  return rpcPaths
+    .filter((rpc) => rpc.startsWith(path.replace('{method}', '')))
+    .map((rpc) => ({ method, path: rpc, types }))
+})
+
+test('no token, key or signature of another project opens commands, files or watches', async () => {
+  const { server, made, foreign } = await setUp()
+  const theirs = (await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base' }, key: foreign })).json
+  const claims: readonly Readonly<Record<string, string>>[] = [
+    {},
+    { 'x-access-token': theirs.envdAccessToken },
+    { 'x-access-token': foreign, 'x-api-key': foreign },
+    { authorization: `Bearer ${foreign}` },
+  ]
+  const named = { 'e2b-sandbox-id': made.sandboxID, 'e2b-sandbox-port': '49983' }
+  expect(insideRequests.length).toBeGreaterThan(rpcPaths.length)
+  for (const { method, path, types } of insideRequests)
+    for (const claim of claims) {
+      const told: string[] = []
+      for (const type of types) {
+        const headers = { ...named, ...claim, 'content-type': type }
+        const { status, text } = await server.e2b(method, path, { headers, key: null })
+        // A stream has its error in the last message. The other media type is refused unseen.
+        if (status === 200) expect(text).toContain('"code":"unauthenticated"')
+        if (status !== 415) told.push(status === 200 ? '401' : String(status))
+      }
+      expect([path, ...told]).toEqual([path, '401'])
+    }
+  const path = `/v1/agents/runtime/${made.sandboxID}/commands`
+  expect((await server.ask('GET', path)).json.data).toEqual([])
 })

@@ -9,8 +9,10 @@ interface Made {
   readonly envdAccessToken: string
 }
 
-async function start(): Promise<E2bServer & { made: Made; headers: Record<string, string> }> {
-  const server = await startE2bServer()
+async function start(
+  options: Parameters<typeof startE2bServer>[1] = {},
+): Promise<E2bServer & { made: Made; headers: Record<string, string> }> {
+  const server = await startE2bServer({}, options)
   const { json: made } = await server.e2b('POST', '/v2/sandboxes', { json: { templateID: 'base' } })
   return { ...server, made, headers: headersOf(made) }
 }
@@ -106,6 +108,27 @@ describe('a file', () => {
       const sentAsUpload = { headers: { ...sent, 'content-type': 'application/octet-stream' }, body: 'x', key: null }
       expect((await server.e2b('POST', `/files?path=/tmp/a&signature=${signature}`, sentAsUpload)).status).toBe(401)
     }
+  })
+
+  test('has a signed address that ends in time, and not at a later one', async () => {
+    let now = Date.now()
+    const server = await start({ now: () => now })
+    const { made, headers } = server
+    const octets = { ...headers, 'content-type': 'application/octet-stream' }
+    await server.e2b('POST', '/files?path=/tmp/a', { headers: octets, body: 'hello', key: null })
+    const expiry = String(Math.floor(now / 1000) + 60)
+    const signature = signatureOf({ path: '/tmp/a', operation: 'read', username: '', expiry }, made.envdAccessToken)
+    const { 'x-access-token': _, ...named } = headers
+    const get = (end: string) => {
+      const query = `path=/tmp/a&signature=${encodeURIComponent(signature)}${end}`
+      return server.e2b('GET', `/files?${query}`, { headers: named, key: null })
+    }
+    const ends = `&signature_expiration=${expiry}`
+    expect((await get(ends)).text).toBe('hello')
+    for (const stretched of [`&signature_expiration=${Number(expiry) + 1}`, '', '&signature_expiration='])
+      expect((await get(stretched)).json).toEqual({ code: 401, message: 'invalid signature' })
+    now += 62_000
+    expect((await get(ends)).json).toEqual({ code: 401, message: 'signature is already expired' })
   })
 })
 
