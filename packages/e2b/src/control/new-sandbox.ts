@@ -22,7 +22,7 @@ export const NewSandbox = z.object({
   autoResume: optional(z.object({ enabled: optional(z.boolean()) })),
   allow_internet_access: optional(z.boolean()),
   network: optional(NetworkConfig),
-  iam: optional(z.object({ tokens: optional(z.array(z.unknown())) })),
+  iam: optional(z.object({ tokens: optional(z.record(z.string(), z.unknown())) })),
   volumeMounts: optional(z.array(z.unknown())),
 })
 export type NewSandbox = z.output<typeof NewSandbox>

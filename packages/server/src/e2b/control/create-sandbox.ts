@@ -58,7 +58,7 @@ function refuseAbsent({
   network,
 }: NewSandbox): void {
   if (timeout === 0) throw new E2bError(400, 'timeout must be at least 1')
-  if ((iam?.tokens ?? []).length > 0) throw new E2bError(400, 'iam.tokens is not part of this service')
+  if (Object.keys(iam?.tokens ?? {}).length > 0) throw new E2bError(400, 'iam.tokens is not part of this service')
   if ((volumeMounts ?? []).length > 0) throw new E2bError(400, 'volumeMounts is not part of this service')
   if (autoPauseMemory === false && autoResume?.enabled === true)
     throw new E2bError(400, 'autoResume.enabled needs autoPauseMemory: true')

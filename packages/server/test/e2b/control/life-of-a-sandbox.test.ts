@@ -66,7 +66,7 @@ test.each<[string, object, number]>([
     400,
   ],
   ['a volume', { volumeMounts: [{ name: 'a', path: '/a' }] }, 400],
-  ['an identity', { iam: { tokens: [{}] } }, 400],
+  ['an identity', { iam: { tokens: { aws: { audience: 'sts', tokenType: 'JWT-SVID' } } } }, 400],
   ['a proxy', { network: { egressProxy: { address: 'a:1' } } }, 400],
   ['a header at the gateway', { network: { rules: { 'a.b': [] } } }, 400],
   ['a wrong variable', { envVars: { 'A=B': '1' } }, 400],
