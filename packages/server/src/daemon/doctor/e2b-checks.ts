@@ -14,7 +14,7 @@ const renewDays = 14
 /** The hosts that sandboxes reach, by the mode of the operator. */
 const reached: Readonly<Record<E2bConfig['egress'], string>> = {
   deny: 'sandboxes reach no host',
-  request: 'sandboxes reach the hosts that their create asks for, and old clients ask for the Internet each time',
+  request: 'sandboxes reach the hosts that a create or an update asks for; old clients ask for the Internet each time',
   open: 'sandboxes reach every public host, unless their create says no',
 }
 

@@ -18,10 +18,13 @@ export async function changeNetwork({
 }: ControlCall<NetworkUpdate, unknown>): Promise<E2bAnswer> {
   const row = await findLive(service, ref)
   if (row.state !== 'running') throw new E2bError(409, 'The sandbox does not run')
-  // A change that says nothing lifts the restrictions, as clients of E2B expect.
+  // A field that is left out is cleared, as the SDKs say: docs/decisions/021.
   const { allow_internet_access: internet = true, ...network } = body
-  const wanted = policyOf(e2bConfig(service), { internet, network })
+  const config = e2bConfig(service)
+  const wanted = policyOf(config, { internet, network })
   await setRuntimeNetwork(service, ref, { wanted, by: caller.keyId, gone })
+  const egress = { asked: body.allow_internet_access ?? null, given: wanted !== null }
+  service.log.info({ runtime_id: row.runtime_id, mode: config.egress, egress }, 'a client of E2B changed a network')
   await changeSettings(service, ref, (current) => {
     const settings = sandboxSettingsOf(current)
     const kept = settings === null ? null : { ...settings, network: { ...incomingOf(settings), ...network } }

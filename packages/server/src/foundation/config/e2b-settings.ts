@@ -63,7 +63,7 @@ export const e2bSettings = {
     .enum(['deny', 'request', 'open'], 'must be deny, request or open')
     .default('request')
     .describe(
-      "The hosts that sandboxes of E2B's clients reach. `deny`: none. `request`: those that the create asks for. `open`: every public host, unless the create says no. Old clients ask for the Internet with each create.",
+      "The hosts that sandboxes of E2B's clients reach. `deny`: none. `request`: those that the create or an update asks for. `open`: every public host, unless the create says no. Old clients ask for the Internet with each create.",
     ),
   HOLT_E2B_INTERNET_POLICY: z
     .string()

@@ -75,6 +75,43 @@ test('a change replaces the whole network of a running sandbox', async () => {
   expect(await change({})).toMatchObject({ status: 409 })
 })
 
+const everything = '0.0.0.0/0'
+const internet = { allow: [{ host: '*', all_ports: true }], deny: [] }
+const internetBut = { ...internet, deny: ['203.0.113.0/24'] }
+const onlyName = { allow: [{ host: 'a.example.com' }] }
+
+test.each<[string, object, readonly [unknown, unknown, unknown]]>([
+  // The networks in the modes deny, request and open. A number is the status of a refusal.
+  ['nothing', {}, [null, internet, internet]],
+  ['a deny of some', { denyOut: ['203.0.113.0/24'] }, [null, internetBut, internetBut]],
+  ['a deny of everything', { denyOut: [everything] }, [null, null, null]],
+  ['a list of names', { allowOut: ['a.example.com'], denyOut: [everything] }, [403, onlyName, onlyName]],
+  ['no Internet', { allow_internet_access: false }, [null, null, null]],
+])('a change that says %s is decided by the operator, whatever the create said', async (_, change, expected) => {
+  for (const [index, mode] of (['deny', 'request', 'open'] as const).entries()) {
+    const server = await startE2bServer({ HOLT_E2B_EGRESS: mode })
+    for (const body of [{}, { allow_internet_access: false }]) {
+      const { json } = await create(server, body)
+      const network = async () => (await server.ask('GET', `/v1/agents/runtime/${json.sandboxID}/network`)).json.policy
+      const before = await network()
+      const { status } = await server.e2b('PUT', `/sandboxes/${json.sandboxID}/network`, { json: change })
+      const wanted = expected[index]
+      if (typeof wanted === 'number') expect([mode, status, await network()]).toEqual([mode, wanted, before])
+      else if (wanted === null) expect([mode, status, await network()]).toEqual([mode, 204, null])
+      else expect([mode, status, await network()]).toMatchObject([mode, 204, wanted])
+    }
+  }
+})
+
+test('a change that says nothing follows the stored policy that stands for the Internet', async () => {
+  const server = await startE2bServer({ HOLT_E2B_INTERNET_POLICY: 'narrow' })
+  await server.ask('POST', '/v1/agents/network-policy', { json: { name: 'narrow', include: ['pypi'] } })
+  const { json } = await create(server, {})
+  expect((await server.e2b('PUT', `/sandboxes/${json.sandboxID}/network`, { json: {} })).status).toBe(204)
+  const { policy } = (await server.ask('GET', `/v1/agents/runtime/${json.sandboxID}/network`)).json
+  expect(policy).toMatchObject({ include: ['pypi'] })
+})
+
 test('ports are private where the create or the operator says so', async () => {
   const token = expect.stringMatching(/^[0-9a-f]{64}$/)
   const open = await startE2bServer()
