@@ -27,10 +27,13 @@ try:
 
     command = sandbox.commands.run("cat", background=True, stdin=True)
     sandbox.commands.send_stdin(command.pid, "sent\n")
+    sandbox.commands.stream_input(command.pid, [f"line {number}\n" for number in range(100)])
     sandbox.commands.close_stdin(command.pid)
-    assert command.wait().stdout == "sent\n"
+    lines = "".join(f"line {number}\n" for number in range(100))
+    assert command.wait().stdout == f"sent\n{lines}"
     assert sandbox.is_running()
 finally:
     assert sandbox.kill()
 assert not sandbox.is_running()
+assert not sandbox.kill()
 print("ok")

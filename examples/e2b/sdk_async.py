@@ -15,11 +15,20 @@ async def main() -> None:
         assert await asyncio.wait_for(seen.get(), 20) == "a.txt"
         await watch.stop()
         assert await sandbox.files.read("a.txt") == "x"
+        command = await sandbox.commands.run("cat", background=True, stdin=True)
+        async with sandbox.commands.stream_input(command.pid) as given:
+            for number in range(100):
+                await given.send(f"line {number}\n")
+        await sandbox.commands.close_stdin(command.pid)
+        lines = "".join(f"line {number}\n" for number in range(100))
+        assert (await command.wait()).stdout == lines
+
         results = await asyncio.gather(*(sandbox.commands.run(f"echo {number}") for number in range(5)))
         assert [result.stdout for result in results] == [f"{number}\n" for number in range(5)]
     finally:
         assert await sandbox.kill()
     assert not await sandbox.is_running()
+    assert not await sandbox.kill()
 
 
 asyncio.run(main())
