@@ -49,6 +49,7 @@ const examples: readonly Example[] = [
   { row: 14, file: 'haystack_tools.py', set: 'python-haystack', modes: both },
   { row: 14, file: 'verifiers_runtime.py', set: 'python-verifiers', modes: both, needs: 'python image' },
   { row: 12, file: 'harbor_task.py', set: 'python-harbor', modes: both, needs: 'python image' },
+  { row: 12, file: 'harbor_networks.py', set: 'python-harbor', modes: ['domain'], needs: 'python image' },
   { row: 13, file: 'inspect_eval.py', set: 'python-inspect', modes: both },
   { row: 15, file: 'desktop.mjs', set: 'javascript-newest', modes: ['domain'], needs: 'desktop' },
   { row: 15, file: 'desktop.py', set: 'python-desktop', modes: ['domain'], needs: 'desktop' },
