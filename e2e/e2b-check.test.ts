@@ -14,7 +14,9 @@ const slow = 300_000
 it(
   'holt e2b check makes a sandbox by hand and with both published packages',
   async () => {
-    const [javascript, python] = await Promise.all(['javascript-sdk', 'python-sdk'].map(publishedClients))
+    const [javascript, python] = await Promise.all(
+      ['javascript-sdk', 'python-sdk'].map((name) => publishedClients(name)),
+    )
     const env = clientEnvironment()
     const { stdout } = await promisify(execFile)(nodeBinary(), [programFile('holt'), 'e2b', 'check', '--json'], {
       cwd: javascript,

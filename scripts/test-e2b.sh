@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs examples/e2b with E2B's published packages against a real service with TLS:
-# test-e2b.sh [--all] [--junit-xml FILE] [WORD...]. Without --all it runs the quick ones, each in one of
-# its modes. The packages are installed below .holt/published.
+# test-e2b.sh [--all | --newest] [--junit-xml FILE] [WORD...]. Without --all it runs the quick ones, each
+# in one of its modes. --newest runs those of E2B's own packages with the newest versions of the day,
+# which no other test waits for. The packages are installed below .holt/published.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PWD/.holt/tools/bin:$PATH

@@ -82,3 +82,11 @@ export function quickRuns(): readonly ExampleRun[] {
       shareOf(modes, 1 / 2, `mode of ${rest.file}`).map((mode): ExampleRun => ({ ...rest, mode })),
     )
 }
+
+/** The sets with no other packages than those of E2B itself. */
+const ofE2bItself = new Set(['javascript-sdk', 'python-sdk', 'python-newest'])
+
+/** Returns the runs that tell whether the newest versions of E2B's own packages still work. */
+export function newestRuns(): readonly ExampleRun[] {
+  return exampleRuns.filter(({ set, row }) => ofE2bItself.has(set) || (set === 'javascript-newest' && row <= 4))
+}

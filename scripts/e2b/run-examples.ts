@@ -4,19 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { lackFor, programFile, publishedClients } from '@holt/testkit'
-import { type ExampleRun, exampleRuns, quickRuns } from './example-runs.ts'
+import { type ExampleRun, exampleRuns, newestRuns, quickRuns } from './example-runs.ts'
 import { junitOf, type Outcome } from './junit-report.ts'
 import { Preparations } from './prepare-example.ts'
 import { service } from './tested-service.ts'
 
 /**
  * Runs the examples of examples/e2b with E2B's published packages against a service that runs with
- * TLS: `node scripts/e2b/run-examples.ts [--all] [--junit-xml FILE] [WORD...]`. scripts/test-e2b.sh
- * starts the service. A word selects the runs whose name contains it. Only variables of the
- * environment tell the examples where the service is.
+ * TLS: `node scripts/e2b/run-examples.ts [--all | --newest] [--junit-xml FILE] [WORD...]`.
+ * scripts/test-e2b.sh starts the service. A word selects the runs whose name contains it. With
+ * `--newest`, the packages of E2B itself have their newest versions, not the pinned ones. Only
+ * variables of the environment tell the examples where the service is.
  */
 const { values, positionals } = parseArgs({
-  options: { all: { type: 'boolean', default: false }, 'junit-xml': { type: 'string' } },
+  options: {
+    all: { type: 'boolean', default: false },
+    newest: { type: 'boolean', default: false },
+    'junit-xml': { type: 'string' },
+  },
   allowPositionals: true,
 })
 
@@ -28,11 +33,12 @@ const keyTimeoutMs = 60_000
 const root = new URL('../..', import.meta.url).pathname
 const key = await makeKey()
 await using prepared = new Preparations()
+const possible = values.newest ? newestRuns() : exampleRuns
 const chosen =
   positionals.length > 0
-    ? exampleRuns.filter((run) => positionals.some((word) => nameOf(run).includes(word)))
-    : values.all
-      ? exampleRuns
+    ? possible.filter((run) => positionals.some((word) => nameOf(run).includes(word)))
+    : values.all || values.newest
+      ? possible
       : quickRuns()
 if (chosen.length === 0) throw new Error('FIX: no run of an example has that name')
 const outcomes: Outcome[] = []
@@ -79,7 +85,7 @@ async function runExample(run: ExampleRun): Promise<Outcome> {
     skipped: null,
   })
   try {
-    const packages = await publishedClients(run.set)
+    const packages = await publishedClients(run.set, values.newest ? 'newest' : 'pinned')
     if (run.needs !== undefined) await prepared.ready(run.needs)
     const inside = run.file.endsWith('.py') ? tmpdir() : packages
     const dir = await mkdtemp(join(inside, 'run-'))

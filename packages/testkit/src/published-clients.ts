@@ -15,14 +15,22 @@ const kept = fileURLToPath(new URL('../../../.holt/published', import.meta.url))
 /** The time for one set, in milliseconds. The largest has 300 MB. */
 const installMs = 10 * 60_000
 
+/** The versions of the packages of a set: those that it names, or the newest ones of the day. */
+export type ClientVersions = 'pinned' | 'newest'
+
 /**
  * Returns the directory of a set of `client-sets.ts`, such as `javascript-sdk`. The packages are in
  * its `node_modules`, or in the environment of its `bin/python`. They are installed at the first
  * call, and kept in `.holt/published` for later runs. Scripts of npm packages do not run.
  */
-export async function publishedClients(name: string): Promise<string> {
-  const set = setOf(name)
-  const digest = createHash('sha256').update(JSON.stringify(set)).digest('hex').slice(0, 12)
+export async function publishedClients(name: string, versions: ClientVersions = 'pinned'): Promise<string> {
+  const set = versions === 'pinned' ? setOf(name) : newestOf(setOf(name))
+  // The newest versions are others tomorrow.
+  const day = versions === 'pinned' ? '' : new Date().toISOString().slice(0, 10)
+  const digest = createHash('sha256')
+    .update(`${JSON.stringify(set)}${day}`)
+    .digest('hex')
+    .slice(0, 12)
   const install = set.language === 'javascript' ? installWithNpm : installWithUv
   return installOnce(join(kept, `${name}-${digest}`), (unfinished) => install(set, unfinished))
 }
@@ -38,6 +46,13 @@ function setOf(name: string): ClientSet {
   const set = clientSets.find((one) => one.name === name)
   if (set === undefined) throw new Error(`client-sets.ts has no set "${name}"`)
   return set
+}
+
+/** The version of a package that npm and `installWithUv` resolve to its newest one. */
+const newest = 'latest'
+
+function newestOf({ packages, ...rest }: ClientSet): ClientSet {
+  return { ...rest, packages: Object.fromEntries(Object.keys(packages).map((name) => [name, newest])) }
 }
 
 /**
@@ -59,8 +74,8 @@ async function installWithUv({ name, packages, pythonMinor }: ClientSet, dir: st
   const python = pythonMinor === undefined ? 'python3' : await findPython(pythonMinor)
   if (python === null) throw new Error(`FIX: install Python 3.${pythonMinor} or newer for the set ${name}`)
   await run(python, ['-m', 'venv', '--without-pip', dir], { timeout: installMs })
-  const pinned = Object.entries(packages).map(([name, version]) => `${name}==${version}`)
+  const wanted = Object.entries(packages).map(([name, version]) => (version === newest ? name : `${name}==${version}`))
   const uv = await pinnedUv()
   const options = ['--quiet', '--compile-bytecode', '--cache-dir', uv.cacheDir, '--python', join(dir, 'bin/python')]
-  await run(uv.program, ['pip', 'install', ...options, ...pinned], { timeout: installMs })
+  await run(uv.program, ['pip', 'install', ...options, ...wanted], { timeout: installMs })
 }

@@ -18,7 +18,7 @@ export interface PublishedPackage extends Omit<PackageCoverage, 'methods'> {
 
 /** Reads the public methods of the pinned packages, which are installed if they are not yet. */
 export async function publishedMethods(): Promise<readonly PublishedPackage[]> {
-  const [javascript, python] = await Promise.all(Object.values(coveredSets).map(publishedClients))
+  const [javascript, python] = await Promise.all(Object.values(coveredSets).map((name) => publishedClients(name)))
   const { stdout } = await promisify(execFile)(join(python ?? '', 'bin/python'), [reflection])
   const ofPython = Object.entries(JSON.parse(stdout) as Record<string, readonly string[]>)
   return [
