@@ -113,7 +113,7 @@ async function up(options: UpOptions): Promise<number> {
       changed_settings: changed,
       changed_since_last_start: last.map(({ name, running: last, here }) => ({ name, last, here })),
     })
-  else tellNext(url, running !== null)
+  else tellNext(url, { ranAlready: running !== null, takesE2b: env.HOLT_E2B === 'on' })
   if (changed.length > 0) await tellChanged(changed)
   if (last.length > 0) tellChangedSince(last, unitBefore)
   return 0
@@ -168,13 +168,15 @@ function connectTo(credentials: { url: string; key: string }) {
   return connect({ url: credentials.url, apiKey: credentials.key, maxRetries: 0, timeoutSecs: askTimeoutMs / 1000 })
 }
 
-function tellNext(url: string, ranAlready: boolean): void {
+function tellNext(url: string, { ranAlready, takesE2b }: { ranAlready: boolean; takesE2b: boolean }): void {
   const holt = ourCommand()
   say(`${styled('green', '✓')} Holt ${ranAlready ? 'runs already' : 'is ready'} at ${styled('bold', url)}`)
   say('')
   if (stateDir() !== defaultStateDir) say(`  export HOLT_STATE_DIR=${shellWord(stateDir())}   # for the commands below`)
   say(`  ${holt} run -- python -c 'print(6 * 7)'   run something in a new runtime`)
   say(`  ${holt} create -n mine                    keep a runtime; then: ${holt} exec mine -- sh -c 'id; ls'`)
+  if (takesE2b)
+    say(`  eval "$(${holt} e2b env)"                   let programs for E2B find it; then: ${holt} e2b check`)
   say(`  ${holt} --help                            everything else`)
   if (holt !== 'holt') say(`  ln -s ${holt} /usr/local/bin/holt   to type just: holt`)
 }

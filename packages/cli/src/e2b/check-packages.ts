@@ -67,7 +67,11 @@ export function checkPackages(env: NodeJS.ProcessEnv): Promise<readonly Finding[
 }
 
 async function checkPackage({ name, command, args, install }: PackageProbe, env: NodeJS.ProcessEnv): Promise<Finding> {
-  const absent: Finding = { name, status: 'note', message: `is not installed here. To test it too: ${install}` }
+  const absent: Finding = {
+    name,
+    status: 'note',
+    message: `is not installed here. Run this command where your program runs, or: ${install}`,
+  }
   try {
     const { stdout } = await promisify(execFile)(command, args, { env, timeout: programTimeoutMs })
     if (stdout.includes(notInstalled)) return absent

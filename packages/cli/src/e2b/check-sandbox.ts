@@ -49,11 +49,14 @@ async function create({ apiUrl, key }: ClientSettings): Promise<{ message: strin
 async function describeEgress({ apiUrl, key }: ClientSettings, { sandboxID }: Made) {
   const answer = await ask(`${apiUrl}/sandboxes/${sandboxID}`, { headers: { 'X-API-KEY': key } })
   const { allowInternetAccess } = (await expectStatus(answer, 200)) as { allowInternetAccess?: boolean | null }
-  const message =
-    allowInternetAccess === true
-      ? 'a sandbox that asks for nothing reaches the Internet'
-      : 'a sandbox that asks for nothing reaches no host; the setting HOLT_E2B_EGRESS of the service decides'
-  return { message, result: true }
+  return { message: reachOf(allowInternetAccess), result: true }
+}
+
+/** Says what a sandbox reaches that did not ask for anything. */
+function reachOf(allowInternetAccess: boolean | null | undefined): string {
+  if (allowInternetAccess === true) return 'a sandbox reaches the Internet unless its create says no'
+  if (allowInternetAccess === null) return 'a sandbox reaches the hosts of a network policy'
+  return 'a sandbox that does not ask for the Internet reaches no host. If your programs fetch packages without asking, start the service with HOLT_E2B_EGRESS=open'
 }
 
 async function useFiles(settings: ClientSettings, made: Made) {

@@ -41,7 +41,14 @@ test('up starts the service, shows the progress of the template, and names the n
   expect(ended.stderr).toMatch(/^100 % {2}The base template is ready$/m)
   expect(ended.stderr).toContain(`✓ Holt is ready at http://127.0.0.1:${port}`)
   expect(ended.stderr).toMatch(/run -- python/)
+  expect(ended.stderr).not.toContain('e2b')
   expect((await stat(join(env.HOLT_STATE_DIR ?? '', 'holtd.log'))).mode & 0o777).toBe(0o600)
+})
+
+test('up for clients of E2B names the command that lets them find the service', async () => {
+  const { code, stderr } = await holt(['up', '--e2b'])
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^ {2}eval "\$\(\S+ e2b env\)"/m)
 })
 
 test('a second up does nothing', async () => {
