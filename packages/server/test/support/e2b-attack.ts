@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { onTestFinished } from 'vitest'
 import { connectionLimits } from '../../src/foundation/config/connection-limits.ts'
@@ -91,8 +92,8 @@ export async function flood(socket: Socket, piece: Buffer): Promise<number> {
 }
 
 /**
- * Returns an engine whose guest reads no body of the requests to paths with `part`. They wait until
- * they are given up, and are in `waiting` until then.
+ * Returns an engine whose guest begins with the bodies of requests to paths with `part`, and reads
+ * no further. They wait until they are given up, and are in `waiting` until then.
  */
 export function unreadEngine(part: string) {
   const engine = new FakeEngine()
@@ -105,8 +106,10 @@ export function unreadEngine(part: string) {
         return link.connected
       },
       request: async (request) => {
+        const { body } = request
         if (!request.path.includes(part)) return link.request(request)
         waiting.add(request.signal)
+        if (body instanceof Readable) body.once('readable', () => body.read(1))
         try {
           return await new Promise<never>((_, reject) => {
             request.signal.addEventListener('abort', () => reject(request.signal.reason), { once: true })
