@@ -21,13 +21,26 @@ interface Published {
   readonly Sandbox: { create(template: string, options: object): Promise<E2bSandbox> }
 }
 
-/** Returns E2B's published client in its newest pinned version, for a daemon at one address. */
-export async function openE2bClient(holt: Holt, port: number): Promise<E2bClient> {
+/** The variables by which E2B's clients find the measured daemon, at one address without TLS. */
+export interface E2bVariables extends Readonly<Record<string, string>> {
+  readonly E2B_API_KEY: string
+  readonly E2B_API_URL: string
+  readonly E2B_SANDBOX_URL: string
+}
+
+/** Returns these variables, with a new key. */
+export async function makeE2bVariables(holt: Holt, port: number): Promise<E2bVariables> {
+  const { key } = await holt.keys.create({ name: 'bench', format: 'e2b' })
+  const url = `http://127.0.0.1:${port}`
+  return { E2B_API_KEY: key, E2B_API_URL: url, E2B_SANDBOX_URL: url }
+}
+
+/** Returns E2B's published client in its newest pinned version. */
+export async function openE2bClient(variables: E2bVariables): Promise<E2bClient> {
   const packages = await publishedClients('javascript-sdk')
   const { Sandbox } = (await import(join(packages, 'node_modules/e2b/dist/index.mjs'))) as Published
-  const { key: apiKey } = await holt.keys.create({ name: 'bench', format: 'e2b' })
-  const url = `http://127.0.0.1:${port}`
+  const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_SANDBOX_URL: sandboxUrl } = variables
   // A retry would hide a failed request.
-  const options = { apiKey, apiUrl: url, sandboxUrl: url, retries: 0, timeoutMs: 3_600_000 }
+  const options = { apiKey, apiUrl, sandboxUrl, retries: 0, timeoutMs: 3_600_000 }
   return { create: () => Sandbox.create('base', options) }
 }

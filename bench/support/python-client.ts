@@ -1,9 +1,11 @@
 import { join } from 'node:path'
+import { publishedClients } from '@holt/testkit'
 import { PythonProcess } from './python-process.ts'
 import { runProgram } from './run-program.ts'
 
 const installTimeoutMs = 300_000
 const program = join(import.meta.dirname, 'python-client.py')
+const sandboxProgram = join(import.meta.dirname, 'sandbox-client.py')
 
 /** The ways to send a request from Python: both clients, and plain requests of `http.client`. */
 export type PythonWay = 'sync' | 'async' | 'raw'
@@ -25,6 +27,31 @@ export function startPythonClient(options: {
 }): Promise<PythonProcess<ClientRound>> {
   const { python, service: environment, runtimeId, file, signal } = options
   return PythonProcess.start({ python, program, args: [runtimeId, file], environment }, signal)
+}
+
+/** A step of a client in a sandbox, as `sandbox-client.py` describes it. */
+export interface SandboxStep {
+  readonly step: 'first' | 'later' | 'remove'
+}
+
+/** Starts a process that measures E2B's published client in its newest pinned version. */
+export async function startE2bPython(
+  variables: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<PythonProcess<SandboxStep>> {
+  const python = join(await publishedClients('python-sdk'), 'bin/python')
+  // A retry would hide a failed request.
+  const environment = { ...variables, E2B_CONNECTION_RETRIES: '0' }
+  return PythonProcess.start({ python, program: sandboxProgram, args: ['e2b'], environment }, signal)
+}
+
+/** Starts a process that measures the client of this repository in the same way. */
+export async function startHoltPython(
+  options: { readonly repo: string; readonly service: Readonly<Record<string, string>> },
+  signal: AbortSignal,
+): Promise<PythonProcess<SandboxStep>> {
+  const python = await pythonWithClient(options.repo, signal)
+  return PythonProcess.start({ python, program: sandboxProgram, args: ['holt'], environment: options.service }, signal)
 }
 
 /** Returns the Python with the client of this repository, which its tests use too. */
