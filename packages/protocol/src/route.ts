@@ -26,6 +26,13 @@ export type RouteAnswer =
     }
 
 /**
+ * The host of a fleet that answers a route. `owner`: the host of the runtime in the path. `placed`:
+ * the host that placement chooses. `builder`: the host of the build. `entry`: the host that received
+ * the request, from rows that all hosts share. On a single machine it is always the same host.
+ */
+export type RunsOn = 'owner' | 'placed' | 'builder' | 'entry'
+
+/**
  * One route of the API, as data. The server registers it, OpenAPI is generated from it, and tests
  * iterate over it.
  */
@@ -33,6 +40,7 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The path, with `{name}` for parameters. */
   readonly path: string
+  readonly runsOn: RunsOn
   readonly summary: string
   readonly description?: string
   /** The scope that a key needs. `any`: every key is enough. Null: no key is needed. */

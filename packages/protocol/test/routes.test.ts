@@ -36,6 +36,22 @@ test('every path parameter has a schema, and all routes except the public ones n
   }
 })
 
+/** The routes below a runtime that any host answers, from rows. */
+const fromRows = ['getRuntime', 'readRuntimeEvents']
+
+/** The routes that need the host of a build. */
+const ofBuilds = ['createBuild', 'cancelBuild', 'readBuildLogs', 'pullTemplate', 'uploadContext']
+
+test('every route says which host of a fleet answers it', () => {
+  for (const [name, { path, runsOn, scope }] of entries) {
+    const ofRuntime = path.includes('{runtime_id}') && !fromRows.includes(name)
+    const ofBuild = ofBuilds.includes(name)
+    const expected = ofRuntime ? 'owner' : ofBuild ? 'builder' : name === 'createRuntime' ? 'placed' : 'entry'
+    expect(runsOn, name).toBe(expected)
+    if (scope === null) expect(runsOn, name).toBe('entry')
+  }
+})
+
 /** Fields that open something: whoever may ask again may not have been shown them. */
 const shown = ['key', 'secret', 'token']
 

@@ -8,6 +8,7 @@ export const auditRoutes = {
   listAudit: {
     method: 'GET',
     path: '/v1/agents/audit',
+    runsOn: 'entry',
     summary: 'List who did what, with which key, from where',
     description:
       'The log has every call that changes something, and calls without a valid key. It has no bodies or secrets, and no route changes it. Entries are kept for 400 days.',

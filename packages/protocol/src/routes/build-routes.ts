@@ -18,6 +18,7 @@ export const buildRoutes = {
   createBuild: {
     method: 'POST',
     path: `${base}/build`,
+    runsOn: 'builder',
     summary: 'Build a template',
     description:
       'Starts a build and answers at once. If an equal build is running, it is that build. The template of the name and tag is unchanged until the build is ready.',
@@ -40,6 +41,7 @@ export const buildRoutes = {
   listBuilds: {
     method: 'GET',
     path: `${base}/build`,
+    runsOn: 'entry',
     summary: 'List builds',
     scope: 'template:read',
     query: z.strictObject({
@@ -54,6 +56,7 @@ export const buildRoutes = {
   getBuild: {
     method: 'GET',
     path: `${base}/build/{build_id}`,
+    runsOn: 'entry',
     summary: 'Get a build',
     scope: 'template:read',
     params: buildParams,
@@ -64,6 +67,7 @@ export const buildRoutes = {
   getBuildRequest: {
     method: 'GET',
     path: `${base}/build/{build_id}/request`,
+    runsOn: 'entry',
     summary: 'Get the request of a build',
     description:
       'The body that the build was started with, such as its Dockerfile, so that it can be changed and sent again. It has no secret values.',
@@ -76,6 +80,7 @@ export const buildRoutes = {
   cancelBuild: {
     method: 'DELETE',
     path: `${base}/build/{build_id}`,
+    runsOn: 'builder',
     summary: 'Cancel a build',
     description: 'Stops the build and removes its results. A build that has ended is unchanged.',
     scope: 'template:write',
@@ -87,6 +92,7 @@ export const buildRoutes = {
   readBuildLogs: {
     method: 'GET',
     path: `${base}/build/{build_id}/logs`,
+    runsOn: 'builder',
     summary: "Read a build's log",
     description: 'The log from the beginning or after a cursor. With `follow` it continues until the build has ended.',
     scope: 'template:read',
@@ -110,6 +116,7 @@ export const buildRoutes = {
   pullTemplate: {
     method: 'POST',
     path: `${base}/{template_id}/pull`,
+    runsOn: 'builder',
     summary: 'Build an agent template',
     description:
       'Builds an agent template, by its name or id, from the Dockerfile that Holt has for it. A create with that template does the same. With `no_cache` the build uses no results of earlier builds.',
@@ -122,6 +129,7 @@ export const buildRoutes = {
   checkDockerfile: {
     method: 'POST',
     path: `${base}/check`,
+    runsOn: 'entry',
     summary: 'Check a Dockerfile',
     description: 'Reports for each instruction that a build supports, ignores or refuses it. Nothing is built.',
     scope: 'template:read',
@@ -132,6 +140,7 @@ export const buildRoutes = {
   uploadContext: {
     method: 'POST',
     path: `${base}/context`,
+    runsOn: 'builder',
     summary: 'Upload a build context',
     description: 'A tar stream (or tar.gz) of the files that COPY and ADD read. Equal bytes are the same context.',
     scope: 'template:write',

@@ -42,6 +42,7 @@ export const codeRoutes = {
   createCodeContext: {
     method: 'POST',
     path: contextsPath,
+    runsOn: 'owner',
     summary: 'Create a code context',
     description: 'A context keeps the variables of its code. It is part of pauses, snapshots and forks.',
     scope: 'runtime:write',
@@ -53,6 +54,7 @@ export const codeRoutes = {
   listCodeContexts: {
     method: 'GET',
     path: contextsPath,
+    runsOn: 'owner',
     summary: 'List code contexts, newest first',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -64,6 +66,7 @@ export const codeRoutes = {
   getCodeContext: {
     method: 'GET',
     path: contextPath,
+    runsOn: 'owner',
     summary: 'Get a code context',
     scope: 'runtime:read',
     params: contextParams,
@@ -74,6 +77,7 @@ export const codeRoutes = {
   deleteCodeContext: {
     method: 'DELETE',
     path: contextPath,
+    runsOn: 'owner',
     summary: 'Delete a code context, and end its code',
     scope: 'runtime:write',
     params: contextParams,
@@ -84,6 +88,7 @@ export const codeRoutes = {
   runCode: {
     method: 'POST',
     path: `${contextsPath}/run`,
+    runsOn: 'owner',
     summary: 'Run code in the default context of its language',
     description: runDescription,
     scope: 'runtime:write',
@@ -95,6 +100,7 @@ export const codeRoutes = {
   runCodeInContext: {
     method: 'POST',
     path: `${contextPath}/run`,
+    runsOn: 'owner',
     summary: 'Run code in a context',
     description: runDescription,
     scope: 'runtime:write',
@@ -106,6 +112,7 @@ export const codeRoutes = {
   interruptCodeContext: {
     method: 'POST',
     path: `${contextPath}/interrupt`,
+    runsOn: 'owner',
     summary: 'Interrupt the code that runs in a context',
     description: 'The run ends with the status `interrupted`, and the variables stay. Without a run, nothing happens.',
     scope: 'runtime:write',
@@ -117,6 +124,7 @@ export const codeRoutes = {
   restartCodeContext: {
     method: 'POST',
     path: `${contextPath}/restart`,
+    runsOn: 'owner',
     summary: 'Restart a code context',
     description: 'The context keeps its id, and loses its variables. A run in progress ends.',
     scope: 'runtime:write',
@@ -128,6 +136,7 @@ export const codeRoutes = {
   readCodeRun: {
     method: 'GET',
     path: runPath,
+    runsOn: 'owner',
     summary: 'Read the items of a run from any point that is kept',
     description: 'Follows the run until its end. The interpreter keeps the newest runs.',
     scope: 'runtime:read',
@@ -146,6 +155,7 @@ export const codeRoutes = {
   interruptCodeRun: {
     method: 'POST',
     path: `${runPath}/interrupt`,
+    runsOn: 'owner',
     summary: 'Interrupt one run',
     description: 'A run that waits for its turn is not started. A run that has ended stays as it is.',
     scope: 'runtime:write',

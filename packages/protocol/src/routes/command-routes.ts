@@ -23,6 +23,7 @@ export const commandRoutes = {
   startCommand: {
     method: 'POST',
     path: `${runtimePath}/commands`,
+    runsOn: 'owner',
     summary: 'Run a command',
     description:
       'Waits and answers the result. It streams items if the client accepts `text/event-stream` or `application/x-ndjson`, and answers at once with `background`. A closed connection does not end the command. A command that times out is a result, not an error.',
@@ -38,6 +39,7 @@ export const commandRoutes = {
   listCommands: {
     method: 'GET',
     path: `${runtimePath}/commands`,
+    runsOn: 'owner',
     summary: 'List commands, newest first',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -57,6 +59,7 @@ export const commandRoutes = {
   getCommand: {
     method: 'GET',
     path: `${runtimePath}/commands/{command_id}`,
+    runsOn: 'owner',
     summary: 'Get a command',
     scope: 'runtime:read',
     params: commandParams,
@@ -67,6 +70,7 @@ export const commandRoutes = {
   readOutput: {
     method: 'GET',
     path: `${runtimePath}/commands/{command_id}/output`,
+    runsOn: 'owner',
     summary: "Read a command's output from any point that is kept",
     scope: 'runtime:read',
     params: commandParams,
@@ -84,6 +88,7 @@ export const commandRoutes = {
   writeStdin: {
     method: 'POST',
     path: `${runtimePath}/commands/{command_id}/stdin`,
+    runsOn: 'owner',
     summary: "Write to a command's stdin",
     description:
       'A repeated write with the same `offset` writes nothing twice. A too large offset is 409 `conflict` with `details.reason` `stdin_gap`, and a closed stdin is `stdin_closed`. `details.offset` is the current offset. An empty write answers with the offset.',
@@ -96,6 +101,7 @@ export const commandRoutes = {
   sendSignal: {
     method: 'POST',
     path: `${runtimePath}/commands/{command_id}/signal`,
+    runsOn: 'owner',
     summary: "Send a signal to a command's process group",
     scope: 'runtime:write',
     params: commandParams,
@@ -106,6 +112,7 @@ export const commandRoutes = {
   resizeTerminal: {
     method: 'POST',
     path: `${runtimePath}/commands/{command_id}/resize`,
+    runsOn: 'owner',
     summary: "Change the size of a command's terminal",
     scope: 'runtime:write',
     params: commandParams,
@@ -116,6 +123,7 @@ export const commandRoutes = {
   attachCommand: {
     method: 'GET',
     path: `${runtimePath}/commands/{command_id}/attach`,
+    runsOn: 'owner',
     summary: "Attach to a command's output and input over a WebSocket",
     description: attachDescription,
     scope: 'runtime:read',
@@ -128,6 +136,7 @@ export const commandRoutes = {
   killCommand: {
     method: 'DELETE',
     path: `${runtimePath}/commands/{command_id}`,
+    runsOn: 'owner',
     summary: 'Kill every process of a command',
     scope: 'runtime:write',
     params: commandParams,
@@ -138,6 +147,7 @@ export const commandRoutes = {
   listSessions: {
     method: 'GET',
     path: `${runtimePath}/sessions`,
+    runsOn: 'owner',
     summary: 'List shell sessions, newest first',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -149,6 +159,7 @@ export const commandRoutes = {
   endSession: {
     method: 'DELETE',
     path: `${runtimePath}/sessions/{name}`,
+    runsOn: 'owner',
     summary: 'End a shell session, and kill what its commands have left running',
     scope: 'runtime:write',
     params: runtimeParams.extend({ name: z.string().describe('The name of the session.') }),

@@ -7,6 +7,7 @@ export const eventRoutes = {
   listEvents: {
     method: 'GET',
     path: '/v1/agents/event',
+    runsOn: 'entry',
     summary: 'Read what happened, the oldest first',
     description:
       'A page of events. With `follow`, or if the client accepts `text/event-stream` or `application/x-ndjson`, it is a stream. Events are kept for 30 days, at most the newest 1,000,000 of a project.',
@@ -19,6 +20,7 @@ export const eventRoutes = {
   readRuntimeEvents: {
     method: 'GET',
     path: `${runtimePath}/events`,
+    runsOn: 'entry',
     summary: 'Read what happened to a runtime',
     description: 'With `follow` the stream continues until the runtime has ended.',
     scope: 'runtime:read',

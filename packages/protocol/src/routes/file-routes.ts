@@ -36,6 +36,7 @@ export const fileRoutes = {
   copyFile: {
     method: 'POST',
     path: `${runtimePath}/files/copy`,
+    runsOn: 'owner',
     summary: 'Copy a file or a tree inside the runtime',
     description:
       'The copy is made beside the destination and renamed into place. A reader sees the old or the new content, and a failure leaves the old one. The copy keeps mode, owner, times, xattrs, symlinks, holes and hard links within the tree.',
@@ -48,6 +49,7 @@ export const fileRoutes = {
   moveFile: {
     method: 'POST',
     path: `${runtimePath}/files/move`,
+    runsOn: 'owner',
     summary: 'Move a file or a tree inside the runtime',
     scope: 'runtime:write',
     params: runtimeParams,
@@ -58,6 +60,7 @@ export const fileRoutes = {
   readFile: {
     method: 'GET',
     path: `${runtimePath}/files/content`,
+    runsOn: 'owner',
     summary: "Read a file's bytes",
     description:
       "One `Range: bytes=` is honoured, with `If-Range: ETAG` only of the same file. The header `ETag` names the version, for `If-Match` of a write. The header `X-Holt-Mode` has the file's mode, for example `0644`.",
@@ -74,6 +77,7 @@ export const fileRoutes = {
   writeFile: {
     method: 'PUT',
     path: `${runtimePath}/files/content`,
+    runsOn: 'owner',
     summary: 'Write a file',
     description:
       'Replaces the file atomically and creates its parents. `If-None-Match: *` refuses an existing file, which otherwise keeps its mode and owner. `If-Match` replaces only a version, by its etag or `*`. `Content-Digest` and `Repr-Digest` with `sha-256` (RFC 9530) are verified. With `upload_id`, an interrupted upload is kept for an hour and continues at `offset`.',
@@ -100,6 +104,7 @@ export const fileRoutes = {
   getUpload: {
     method: 'GET',
     path: `${runtimePath}/files/upload`,
+    runsOn: 'owner',
     summary: 'How far an upload in parts is',
     description: 'An unknown upload has 0 bytes.',
     scope: 'runtime:read',
@@ -112,6 +117,7 @@ export const fileRoutes = {
   abortUpload: {
     method: 'DELETE',
     path: `${runtimePath}/files/upload`,
+    runsOn: 'owner',
     summary: 'Remove what has come of an upload in parts',
     scope: 'runtime:write',
     params: runtimeParams,
@@ -123,6 +129,7 @@ export const fileRoutes = {
   statFile: {
     method: 'GET',
     path: `${runtimePath}/files/stat`,
+    runsOn: 'owner',
     summary: 'What is at a path',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -134,6 +141,7 @@ export const fileRoutes = {
   listFiles: {
     method: 'GET',
     path: `${runtimePath}/files/list`,
+    runsOn: 'owner',
     summary: 'List a directory',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -145,6 +153,7 @@ export const fileRoutes = {
   makeDirectory: {
     method: 'POST',
     path: `${runtimePath}/files/mkdir`,
+    runsOn: 'owner',
     summary: 'Make a directory',
     scope: 'runtime:write',
     params: runtimeParams,
@@ -155,6 +164,7 @@ export const fileRoutes = {
   removeFile: {
     method: 'POST',
     path: `${runtimePath}/files/remove`,
+    runsOn: 'owner',
     summary: 'Remove a file or a tree',
     scope: 'runtime:write',
     params: runtimeParams,
@@ -175,6 +185,7 @@ export const fileRoutes = {
   makeSymlink: {
     method: 'POST',
     path: `${runtimePath}/files/symlink`,
+    runsOn: 'owner',
     summary: 'Make a symlink',
     scope: 'runtime:write',
     params: runtimeParams,
@@ -185,6 +196,7 @@ export const fileRoutes = {
   changeMode: {
     method: 'POST',
     path: `${runtimePath}/files/chmod`,
+    runsOn: 'owner',
     summary: 'Change the mode of a file or a tree',
     scope: 'runtime:write',
     params: runtimeParams,
@@ -195,6 +207,7 @@ export const fileRoutes = {
   changeOwner: {
     method: 'POST',
     path: `${runtimePath}/files/chown`,
+    runsOn: 'owner',
     summary: 'Change the owner of a file or a tree',
     scope: 'runtime:write',
     params: runtimeParams,
@@ -205,6 +218,7 @@ export const fileRoutes = {
   searchFiles: {
     method: 'POST',
     path: `${runtimePath}/files/search`,
+    runsOn: 'owner',
     summary: 'Search for files by name and by content',
     description:
       'Matches are sorted by path. Only `path` itself may be a symlink that is followed, and only regular files are opened. Files with a NUL byte are binary and are skipped. At most 1 MiB of a line is searched. It streams if `Accept` asks for a stream.',
@@ -217,6 +231,7 @@ export const fileRoutes = {
   replaceInFiles: {
     method: 'POST',
     path: `${runtimePath}/files/replace`,
+    runsOn: 'owner',
     summary: 'Replace a pattern in files',
     description:
       'All files are searched before any is changed. Nothing is changed if a file of `paths` is not a text file of at most 16 MiB, or if the count differs from `expected_count`. Each file is replaced atomically, and keeps mode, owner and attributes.',

@@ -8,6 +8,7 @@ export const hostRoutes = {
   listHosts: {
     method: 'GET',
     path: '/v1/agents/host',
+    runsOn: 'entry',
     summary: 'List the hosts, with their capacity, pools and checks',
     description:
       'An installation has one host. Its checks are those of `holt doctor` that start nothing, and are made at most once a minute.',

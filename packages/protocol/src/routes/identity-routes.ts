@@ -15,6 +15,7 @@ export const identityRoutes = {
   createProvider: {
     method: 'POST',
     path,
+    runsOn: 'entry',
     summary: 'Store an identity provider',
     description:
       '`static`: one value for several secrets. `oauth2`: access tokens by client credentials (RFC 6749, 4.4), kept until they expire. `workload`: short-lived JWTs that this service signs for each runtime.',
@@ -26,6 +27,7 @@ export const identityRoutes = {
   listProviders: {
     method: 'GET',
     path,
+    runsOn: 'entry',
     summary: 'List identity providers',
     scope: 'secret:read',
     query: z.strictObject(pageQuery),
@@ -36,6 +38,7 @@ export const identityRoutes = {
   getProvider: {
     method: 'GET',
     path: `${path}/{provider_id}`,
+    runsOn: 'entry',
     summary: 'Get an identity provider by id or name',
     scope: 'secret:read',
     params,
@@ -46,6 +49,7 @@ export const identityRoutes = {
   replaceProvider: {
     method: 'PUT',
     path: `${path}/{provider_id}`,
+    runsOn: 'entry',
     summary: 'Replace the settings of an identity provider',
     scope: 'secret:write',
     params,
@@ -57,6 +61,7 @@ export const identityRoutes = {
   deleteProvider: {
     method: 'DELETE',
     path: `${path}/{provider_id}`,
+    runsOn: 'entry',
     summary: 'Delete an identity provider',
     description: 'The service refuses it while secrets take their value from the provider. The error names them.',
     scope: 'secret:write',
@@ -68,6 +73,7 @@ export const identityRoutes = {
   openIdConfiguration: {
     method: 'GET',
     path: '/.well-known/openid-configuration',
+    runsOn: 'entry',
     summary: 'This service as an issuer of tokens',
     scope: null,
     body: none,
@@ -77,6 +83,7 @@ export const identityRoutes = {
   jsonWebKeys: {
     method: 'GET',
     path: '/.well-known/jwks.json',
+    runsOn: 'entry',
     summary: 'The public keys that this service signs tokens with',
     scope: null,
     body: none,

@@ -12,6 +12,7 @@ export const keyRoutes = {
   createKey: {
     method: 'POST',
     path: '/v1/agents/key',
+    runsOn: 'entry',
     summary: 'Make a key',
     description: 'The key can only get scopes of the key that makes it. `admin` includes all scopes except `operator`.',
     scope: 'admin',
@@ -23,6 +24,7 @@ export const keyRoutes = {
   listKeys: {
     method: 'GET',
     path: '/v1/agents/key',
+    runsOn: 'entry',
     summary: 'List keys',
     scope: 'admin',
     query: z.strictObject({
@@ -38,6 +40,7 @@ export const keyRoutes = {
   getKey: {
     method: 'GET',
     path: '/v1/agents/key/{key_id}',
+    runsOn: 'entry',
     summary: 'Get a key',
     scope: 'admin',
     params: keyParams,
@@ -48,6 +51,7 @@ export const keyRoutes = {
   rotateKey: {
     method: 'POST',
     path: '/v1/agents/key/{key_id}/rotate',
+    runsOn: 'entry',
     summary: 'Give a key a new secret',
     description:
       'The key keeps its id, scopes and expiry. The old secret is valid for `overlap_secs` more, and then its open connections are closed. A secret of an earlier rotation ends now.',
@@ -61,6 +65,7 @@ export const keyRoutes = {
   revokeKey: {
     method: 'DELETE',
     path: '/v1/agents/key/{key_id}',
+    runsOn: 'entry',
     summary: 'Revoke a key',
     description: 'Its open connections are closed within a second.',
     scope: 'admin',
@@ -72,6 +77,7 @@ export const keyRoutes = {
   whoami: {
     method: 'GET',
     path: '/v1/agents/whoami',
+    runsOn: 'entry',
     summary: 'Which key this is, and what its project has',
     scope: 'any',
     body: none,

@@ -8,6 +8,7 @@ export const metricsRoutes = {
   runtimeMetrics: {
     method: 'GET',
     path: `${runtimePath}/metrics`,
+    runsOn: 'owner',
     summary: 'What a runtime takes',
     description:
       'CPU, memory, disk, processes and network, now and for an earlier period. The service measures from outside the runtime, so a request neither wakes it nor counts as use.',
@@ -21,6 +22,7 @@ export const metricsRoutes = {
   listRuntimeMetrics: {
     method: 'GET',
     path: '/v1/agents/metrics',
+    runsOn: 'entry',
     summary: 'What many runtimes take',
     description:
       'Answers the metrics of all running runtimes, or of those with the given ids, newest first. A runtime that has ended has no values. A page is shorter than `limit` if its samples are many.',
@@ -33,6 +35,7 @@ export const metricsRoutes = {
   metrics: {
     method: 'GET',
     path: '/metrics',
+    runsOn: 'entry',
     summary: 'Metrics for Prometheus',
     scope: 'operator',
     body: none,

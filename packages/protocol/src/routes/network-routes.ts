@@ -15,6 +15,7 @@ export const networkRoutes = {
   getNetwork: {
     method: 'GET',
     path: `${runtimePath}/network`,
+    runsOn: 'owner',
     summary: 'What a runtime may reach',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -25,6 +26,7 @@ export const networkRoutes = {
   setNetwork: {
     method: 'PUT',
     path: `${runtimePath}/network`,
+    runsOn: 'owner',
     summary: 'Replace what a running runtime may reach',
     description: 'The policy applies at once. Connections that it does not allow are closed.',
     scope: 'runtime:write',
@@ -37,6 +39,7 @@ export const networkRoutes = {
   testNetwork: {
     method: 'POST',
     path: `${runtimePath}/network/test`,
+    runsOn: 'owner',
     summary: 'Whether a connection or a request would be let through, and by which rule',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -47,6 +50,7 @@ export const networkRoutes = {
   readNetworkLog: {
     method: 'GET',
     path: `${runtimePath}/network/log`,
+    runsOn: 'owner',
     summary: 'What a runtime tried to reach, and what was decided',
     description: 'The newest 10,000 decisions are kept, also after the end of the runtime.',
     scope: 'runtime:read',
@@ -65,6 +69,7 @@ export const networkRoutes = {
   suggestNetwork: {
     method: 'GET',
     path: `${runtimePath}/network/suggest`,
+    runsOn: 'owner',
     summary: 'The policy that the denied attempts would have needed',
     scope: 'runtime:read',
     params: runtimeParams,

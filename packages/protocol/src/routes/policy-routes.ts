@@ -12,6 +12,7 @@ export const policyRoutes = {
   createPolicy: {
     method: 'POST',
     path,
+    runsOn: 'entry',
     summary: 'Store a network policy',
     scope: 'policy:write',
     body: json(CreatePolicy),
@@ -21,6 +22,7 @@ export const policyRoutes = {
   listPolicies: {
     method: 'GET',
     path,
+    runsOn: 'entry',
     summary: 'List network policies',
     scope: 'policy:read',
     query: z.strictObject(pageQuery),
@@ -31,6 +33,7 @@ export const policyRoutes = {
   getPolicy: {
     method: 'GET',
     path: `${path}/{policy_id}`,
+    runsOn: 'entry',
     summary: 'Get a network policy by id or name',
     scope: 'policy:read',
     params,
@@ -41,6 +44,7 @@ export const policyRoutes = {
   replacePolicy: {
     method: 'PUT',
     path: `${path}/{policy_id}`,
+    runsOn: 'entry',
     summary: 'Replace a network policy',
     description: 'It applies at once to every runtime with the policy. Connections that it does not allow are closed.',
     scope: 'policy:write',
@@ -53,6 +57,7 @@ export const policyRoutes = {
   deletePolicy: {
     method: 'DELETE',
     path: `${path}/{policy_id}`,
+    runsOn: 'entry',
     summary: 'Delete a network policy',
     description: 'The service refuses it while runtimes have the policy. The error names them.',
     scope: 'policy:write',
@@ -64,6 +69,7 @@ export const policyRoutes = {
   listPresets: {
     method: 'GET',
     path: '/v1/agents/network-preset',
+    runsOn: 'entry',
     summary: 'List the presets that policies may include',
     scope: 'policy:read',
     body: none,

@@ -13,6 +13,7 @@ export const portRoutes = {
   listPorts: {
     method: 'GET',
     path: `${runtimePath}/ports`,
+    runsOn: 'owner',
     summary: 'List the ports that something listens on, and those that are public',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -28,6 +29,7 @@ export const portRoutes = {
   getPort: {
     method: 'GET',
     path: `${runtimePath}/ports/{port}`,
+    runsOn: 'owner',
     summary: 'How to reach a port',
     description:
       'Makes a token. `url` (`{port}-{runtime_id}.<domain>`) and `path_url` take every HTTP/1.1 request and upgrades such as WebSocket. Without a listener they answer 502 `port_not_listening`. `GET {runtime}/ports/{port}/tcp` with an upgrade to `tcp` opens a raw connection.',
@@ -41,6 +43,7 @@ export const portRoutes = {
   updatePort: {
     method: 'PATCH',
     path: `${runtimePath}/ports/{port}`,
+    runsOn: 'owner',
     summary: 'Make a port public, or private again',
     description: 'A change to private closes the connections without a token.',
     scope: 'runtime:write',
@@ -52,6 +55,7 @@ export const portRoutes = {
   rotatePort: {
     method: 'POST',
     path: `${runtimePath}/ports/{port}/rotate`,
+    runsOn: 'owner',
     summary: 'Make every token of a port worthless, and cut what is open',
     scope: 'runtime:write',
     params: portParams,

@@ -12,6 +12,7 @@ export const projectRoutes = {
   createProject: {
     method: 'POST',
     path,
+    runsOn: 'entry',
     summary: 'Make a project',
     description: 'The project has no key yet. `POST /v1/agents/key` with `project` makes its first key.',
     scope: 'operator',
@@ -22,6 +23,7 @@ export const projectRoutes = {
   listProjects: {
     method: 'GET',
     path,
+    runsOn: 'entry',
     summary: 'List projects',
     description: 'Newest first.',
     scope: 'operator',
@@ -33,6 +35,7 @@ export const projectRoutes = {
   getProject: {
     method: 'GET',
     path: `${path}/{project_id}`,
+    runsOn: 'entry',
     summary: 'Get a project by id or name',
     scope: 'operator',
     params,
@@ -43,6 +46,7 @@ export const projectRoutes = {
   updateProject: {
     method: 'PATCH',
     path: `${path}/{project_id}`,
+    runsOn: 'entry',
     summary: "Change a project's name or quotas",
     description: 'New quotas apply to later requests. A project above a quota keeps what it has.',
     scope: 'operator',
@@ -54,6 +58,7 @@ export const projectRoutes = {
   deleteProject: {
     method: 'DELETE',
     path: `${path}/{project_id}`,
+    runsOn: 'entry',
     summary: 'Delete a project',
     description:
       'The service refuses it while the project has resources, and the error lists them. Its keys and build cache are deleted with it. Its events are kept for as long as those of any project.',

@@ -9,6 +9,7 @@ export const runtimeRoutes = {
   createRuntime: {
     method: 'POST',
     path: '/v1/agents/runtime',
+    runsOn: 'placed',
     summary: 'Create a runtime',
     description:
       'With `dry_run` nothing is created. The answer describes the runtime that would be created, the room of quotas and host, and each reason for a refusal. A malformed request is refused as without `dry_run`.',
@@ -43,6 +44,7 @@ export const runtimeRoutes = {
   listRuntimes: {
     method: 'GET',
     path: '/v1/agents/runtime',
+    runsOn: 'entry',
     summary: 'List runtimes',
     description:
       'Newest first. `metadata.KEY=VALUE` filters by metadata, and several filters mean AND. A page is shorter than `limit` if its runtimes take more than 1 MiB.',
@@ -55,6 +57,7 @@ export const runtimeRoutes = {
   getRuntime: {
     method: 'GET',
     path: runtimePath,
+    runsOn: 'entry',
     summary: 'Get a runtime',
     scope: 'runtime:read',
     params: runtimeParams,
@@ -65,6 +68,7 @@ export const runtimeRoutes = {
   updateRuntime: {
     method: 'PATCH',
     path: runtimePath,
+    runsOn: 'owner',
     summary: "Change a runtime's metadata or deadline",
     scope: 'runtime:write',
     params: runtimeParams,
@@ -82,6 +86,7 @@ export const runtimeRoutes = {
   pauseRuntime: {
     method: 'POST',
     path: `${runtimePath}/pause`,
+    runsOn: 'owner',
     summary: 'Pause a runtime',
     description: 'Saves its processes, memory and files, and frees its CPU and memory. A paused runtime stays paused.',
     scope: 'runtime:write',
@@ -102,6 +107,7 @@ export const runtimeRoutes = {
   resumeRuntime: {
     method: 'POST',
     path: `${runtimePath}/resume`,
+    runsOn: 'owner',
     summary: 'Resume a paused runtime',
     description: 'The runtime continues from its saved state, under the same id. A running runtime stays running.',
     scope: 'runtime:write',
@@ -124,6 +130,7 @@ export const runtimeRoutes = {
   forkRuntime: {
     method: 'POST',
     path: `${runtimePath}/fork`,
+    runsOn: 'owner',
     summary: 'Fork a runtime',
     description:
       'The state of the runtime is saved once, and the runtime continues. Each child starts from that state, with its processes, memory and files, and with an identity of its own.',
@@ -152,6 +159,7 @@ export const runtimeRoutes = {
   deleteRuntime: {
     method: 'DELETE',
     path: runtimePath,
+    runsOn: 'owner',
     summary: 'Terminate a runtime',
     scope: 'runtime:write',
     params: runtimeParams,

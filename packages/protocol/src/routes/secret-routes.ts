@@ -12,6 +12,7 @@ export const secretRoutes = {
   createSecret: {
     method: 'POST',
     path,
+    runsOn: 'entry',
     summary: 'Store a secret',
     description:
       'A runtime with the secret sees a placeholder. The gateway puts the value into one header of requests to the hosts of the secret, over verified TLS. A secret named `anthropic`, `openai` or `google` needs only its value.',
@@ -23,6 +24,7 @@ export const secretRoutes = {
   listSecrets: {
     method: 'GET',
     path,
+    runsOn: 'entry',
     summary: 'List secrets, without their values',
     scope: 'secret:read',
     query: z.strictObject(pageQuery),
@@ -33,6 +35,7 @@ export const secretRoutes = {
   getSecret: {
     method: 'GET',
     path: `${path}/{secret_id}`,
+    runsOn: 'entry',
     summary: 'Get a secret by id or name, without its value',
     scope: 'secret:read',
     params,
@@ -43,6 +46,7 @@ export const secretRoutes = {
   replaceSecret: {
     method: 'PUT',
     path: `${path}/{secret_id}`,
+    runsOn: 'entry',
     summary: 'Give a secret a new version',
     description:
       'Absent fields are unchanged. It applies at once to every runtime with the secret, except for a value that is inside the runtime.',
@@ -56,6 +60,7 @@ export const secretRoutes = {
   deleteSecret: {
     method: 'DELETE',
     path: `${path}/{secret_id}`,
+    runsOn: 'entry',
     summary: 'Delete a secret',
     description:
       'It is allowed while runtimes have the secret. The gateway then refuses their requests with its placeholder.',
@@ -68,6 +73,7 @@ export const secretRoutes = {
   rotateSecretKey: {
     method: 'POST',
     path: '/v1/agents/secret-key/rotate',
+    runsOn: 'entry',
     summary: 'Encrypt everything secret anew, under a new key',
     description: 'The key is that of the installation, and seals the secrets of every project.',
     scope: 'operator',

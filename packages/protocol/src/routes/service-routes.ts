@@ -8,6 +8,7 @@ export const serviceRoutes = {
   health: {
     method: 'GET',
     path: '/healthz',
+    runsOn: 'entry',
     summary: 'Whether the service answers',
     scope: null,
     body: none,
@@ -17,6 +18,7 @@ export const serviceRoutes = {
   readiness: {
     method: 'GET',
     path: '/readyz',
+    runsOn: 'entry',
     summary: 'Whether runtimes can be made',
     scope: null,
     body: none,
@@ -29,6 +31,7 @@ export const serviceRoutes = {
   openapi: {
     method: 'GET',
     path: '/openapi.json',
+    runsOn: 'entry',
     summary: 'This description',
     scope: null,
     body: none,
@@ -38,6 +41,7 @@ export const serviceRoutes = {
   docs: {
     method: 'GET',
     path: '/docs',
+    runsOn: 'entry',
     summary: 'The documentation, to read',
     scope: null,
     body: none,

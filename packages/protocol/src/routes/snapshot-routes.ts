@@ -12,6 +12,7 @@ export const snapshotRoutes = {
   createSnapshot: {
     method: 'POST',
     path: `${runtimePath}/snapshot`,
+    runsOn: 'owner',
     summary: 'Take a snapshot of a runtime',
     description:
       'The runtime is stopped while its state is written, and then continues. Its outgoing connections are reset. The service answers when the snapshot is durable.',
@@ -38,6 +39,7 @@ export const snapshotRoutes = {
   listSnapshots: {
     method: 'GET',
     path: '/v1/agents/snapshot',
+    runsOn: 'entry',
     summary: 'List snapshots',
     description: 'Newest first.',
     scope: 'runtime:read',
@@ -49,6 +51,7 @@ export const snapshotRoutes = {
   getSnapshot: {
     method: 'GET',
     path: snapshotPath,
+    runsOn: 'entry',
     summary: 'Get a snapshot',
     scope: 'runtime:read',
     params: snapshotParams,
@@ -59,6 +62,7 @@ export const snapshotRoutes = {
   deleteSnapshot: {
     method: 'DELETE',
     path: snapshotPath,
+    runsOn: 'entry',
     summary: 'Delete a snapshot',
     description: 'Runtimes made from it continue.',
     scope: 'runtime:write',

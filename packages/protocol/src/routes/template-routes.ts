@@ -11,6 +11,7 @@ export const templateRoutes = {
   listTemplates: {
     method: 'GET',
     path: '/v1/agents/template',
+    runsOn: 'entry',
     summary: 'List templates',
     scope: 'template:read',
     query: ListTemplatesQuery,
@@ -21,6 +22,7 @@ export const templateRoutes = {
   getTemplate: {
     method: 'GET',
     path: '/v1/agents/template/{template_id}',
+    runsOn: 'entry',
     summary: 'Get a template by id, name or name:tag',
     scope: 'template:read',
     params: templateParams,
@@ -31,6 +33,7 @@ export const templateRoutes = {
   deleteTemplate: {
     method: 'DELETE',
     path: '/v1/agents/template/{template_id}',
+    runsOn: 'entry',
     summary: 'Delete a template by id, name or name:tag',
     description:
       'Runtimes of the template continue, and so do builds on top of it. Its own builds are cancelled. An agent template becomes `unbuilt`. System templates cannot be deleted.',

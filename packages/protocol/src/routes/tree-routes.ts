@@ -9,6 +9,7 @@ export const treeRoutes = {
   diffFiles: {
     method: 'GET',
     path: `${runtimePath}/diff`,
+    runsOn: 'owner',
     summary: 'List the files that have changed',
     description:
       'Compares the files of the runtime with the image with which it began, or with a snapshot. Times and extended attributes are not compared, and mounts such as `/proc` and `/dev` are left out. A paused runtime is resumed, as for every read of its files. The patch shows files and symlinks of at most 1 MiB.',
@@ -22,6 +23,7 @@ export const treeRoutes = {
   readArchive: {
     method: 'GET',
     path: `${runtimePath}/files/archive`,
+    runsOn: 'owner',
     summary: 'Read a tree as tar or tar.gz',
     description:
       'A POSIX tar archive (pax). It keeps modes, owners, times to the nanosecond, xattrs (SCHILY.xattr), symlinks, FIFOs and hard links within the tree. Holes are sent as zeros. Sockets and devices are left out, and a pax comment at the end names them.',
@@ -35,6 +37,7 @@ export const treeRoutes = {
   writeArchive: {
     method: 'PUT',
     path: `${runtimePath}/files/archive`,
+    runsOn: 'owner',
     summary: 'Make a tree of tar or tar.gz',
     description:
       'The archive is unpacked beside the destination, and then renamed into place. A failure leaves the destination unchanged. The service refuses names and links that lead out of the tree, devices, duplicate entries and truncated archives. Blocks of zeros become holes.',
@@ -48,6 +51,7 @@ export const treeRoutes = {
   watchFiles: {
     method: 'GET',
     path: `${runtimePath}/files/watch`,
+    runsOn: 'owner',
     summary: 'Watch a directory',
     description:
       'A stream of changes. The last 16,384 are kept for two minutes after the last reader, so that a cursor can resume. A reader whose cursor is too old gets `overflow`. At most 16 trees and 32,768 directories of a runtime are watched at once.',

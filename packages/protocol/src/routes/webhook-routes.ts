@@ -21,6 +21,7 @@ export const webhookRoutes = {
   createWebhook: {
     method: 'POST',
     path,
+    runsOn: 'entry',
     summary: 'Send events to an address',
     description:
       'Later events are sent by POST, signed as in Standard Webhooks 1.0 (`webhook-id`, `webhook-timestamp`, `webhook-signature`). Each is sent at least once. After a failure it is sent again for about three days.',
@@ -33,6 +34,7 @@ export const webhookRoutes = {
   listWebhooks: {
     method: 'GET',
     path,
+    runsOn: 'entry',
     summary: 'List webhooks',
     scope: 'webhook:read',
     query: z.strictObject(pageQuery),
@@ -43,6 +45,7 @@ export const webhookRoutes = {
   getWebhook: {
     method: 'GET',
     path: `${path}/{webhook_id}`,
+    runsOn: 'entry',
     summary: 'Get a webhook',
     scope: 'webhook:read',
     params,
@@ -53,6 +56,7 @@ export const webhookRoutes = {
   updateWebhook: {
     method: 'PATCH',
     path: `${path}/{webhook_id}`,
+    runsOn: 'entry',
     summary: 'Change, disable or enable a webhook',
     scope: 'webhook:write',
     params,
@@ -64,6 +68,7 @@ export const webhookRoutes = {
   deleteWebhook: {
     method: 'DELETE',
     path: `${path}/{webhook_id}`,
+    runsOn: 'entry',
     summary: 'Delete a webhook and its deliveries',
     scope: 'webhook:write',
     params,
@@ -74,6 +79,7 @@ export const webhookRoutes = {
   rotateWebhookSecret: {
     method: 'POST',
     path: `${path}/{webhook_id}/rotate`,
+    runsOn: 'entry',
     summary: 'Give a webhook a new secret',
     description: 'Messages have both signatures while the old secret is valid.',
     scope: 'webhook:write',
@@ -86,6 +92,7 @@ export const webhookRoutes = {
   testWebhook: {
     method: 'POST',
     path: `${path}/{webhook_id}/test`,
+    runsOn: 'entry',
     summary: 'Send a message of the type `webhook.test` once, and say what came of it',
     scope: 'webhook:write',
     params,
@@ -96,6 +103,7 @@ export const webhookRoutes = {
   listDeliveries: {
     method: 'GET',
     path: `${path}/{webhook_id}/deliveries`,
+    runsOn: 'entry',
     summary: 'List what was sent to a webhook',
     description: 'Deliveries are kept for 30 days, at most the newest 1,000 that have ended.',
     scope: 'webhook:read',
@@ -110,6 +118,7 @@ export const webhookRoutes = {
   redeliver: {
     method: 'POST',
     path: `${path}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
+    runsOn: 'entry',
     summary: 'Send an event again',
     description: 'Sends the same message with the same `webhook-id`, and tries it like a new one.',
     scope: 'webhook:write',
