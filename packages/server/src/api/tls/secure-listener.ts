@@ -5,8 +5,8 @@ import type { ConnectionLimits } from '../../foundation/config/connection-limits
 import type { TlsConfig } from '../../foundation/config/tls-settings.ts'
 import type { Log } from '../../foundation/log.ts'
 import { noteCarrier } from '../../foundation/wire/break-off.ts'
+import { Handshakes } from '../../tenancy/limits/handshakes.ts'
 import { followCertificate, readCertificate } from './certificate-files.ts'
-import { Handshakes } from './handshakes.ts'
 
 /** A TLS listener that is open. */
 export interface SecureListener {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Groups } from '../../tenancy/limits/connection-groups.ts'
-import { peerName } from '../../tenancy/limits/peer-name.ts'
+import { Groups } from './connection-groups.ts'
+import { peerName } from './peer-name.ts'
 
 /**
  * The connections whose TLS handshake is not finished. Above the limit, the oldest one of the peer
