@@ -27,8 +27,8 @@ export type RouteAnswer =
 
 /**
  * The host of a fleet that answers a route. `owner`: the host of the runtime in the path. `placed`:
- * the host that placement chooses. `builder`: the host of the build. `entry`: the host that received
- * the request, from rows that all hosts share. On a single machine it is always the same host.
+ * the host that placement chooses. `builder`: the host of the build. `entry`: the host that
+ * received the request, from rows that all hosts share. On a single machine they are all the same.
  */
 export type RunsOn = 'owner' | 'placed' | 'builder' | 'entry'
 

@@ -18,13 +18,15 @@ import { type CertifiedKey, ecdsa, pemOfPrivateKey } from './private-key-pem.ts'
 /** The most characters of a common name (RFC 5280, appendix A.1). */
 const commonNameMax = 64
 
-/** The facts of a new server certificate. */
+/** The facts of a new certificate. */
 export interface LeafOptions {
   /** The DNS names, at least one. The first is also the common name, if it is short enough. */
   readonly names: readonly [string, ...string[]]
   /** The time by which the certificate is backdated, for clocks that are behind. */
   readonly backdatedMs: number
   readonly validMs: number
+  /** True for a certificate that also proves a client. Default: it proves a server only. */
+  readonly isAlsoForClients?: boolean
 }
 
 /**
@@ -33,7 +35,7 @@ export interface LeafOptions {
  */
 export async function signLeaf(
   authority: CertifiedKey,
-  { names, backdatedMs, validMs }: LeafOptions,
+  { names, backdatedMs, validMs, isAlsoForClients = false }: LeafOptions,
 ): Promise<CertifiedKey> {
   const issuer = new X509Certificate(authority.certificatePem)
   const signingKey = await importKey(authority.privateKeyPem)
@@ -52,7 +54,10 @@ export async function signLeaf(
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new ExtendedKeyUsageExtension([
+        ExtendedKeyUsage.serverAuth,
+        ...(isAlsoForClients ? [ExtendedKeyUsage.clientAuth] : []),
+      ]),
       new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns', value }))),
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
