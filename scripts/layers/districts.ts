@@ -4,7 +4,9 @@ import { type Import, isEntry } from './sources.ts'
  * The districts of the server, from top to bottom. Each imports only from itself and from those
  * below it. Imports of types count too.
  */
-const districts = ['daemon', 'e2b', 'api', 'inside', 'builds', 'runtimes', 'resources', 'tenancy', 'foundation']
+const districts = [
+  ...['daemon', 'e2b', 'api', 'fleet', 'inside', 'builds', 'runtimes', 'resources', 'tenancy', 'foundation'],
+]
 
 /** The sources of the server. */
 const server = 'packages/server/src/'

@@ -1,0 +1,33 @@
+/** Another host of the fleet, as the directory knows it. */
+export interface PeerHost {
+  readonly hostId: string
+  /** The address of its listener for hosts: `10.1.2.3:4659` or `[fd00::3]:4659`. */
+  readonly address: string
+  /** True if an operator has removed it. Its certificate proves nothing any more. */
+  readonly isGone: boolean
+}
+
+/** The hosts of the fleet. */
+export interface PeerDirectory {
+  /**
+   * Returns a host. Returns null if it was never in the fleet. Each request between hosts asks, so
+   * implementations keep the answer in memory for a few seconds.
+   */
+  find(hostId: string): Promise<PeerHost | null>
+}
+
+/** This host, as it sees itself. */
+export interface OwnPeer {
+  readonly hostId: string
+  /** The number of this daemon's start. */
+  readonly epoch: number
+  /** True while this host may not act on its runtimes. */
+  readonly fenced: boolean
+}
+
+/** Splits an address into host and port. Returns null if it has another form. */
+export function splitAddress(address: string): { readonly host: string; readonly port: number } | null {
+  const [, bracketed, plain, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(address) ?? []
+  const host = bracketed ?? plain
+  return host === undefined || Number(port) > 65_535 ? null : { host, port: Number(port) }
+}

@@ -1,0 +1,238 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2'
+import { connect as connectTls } from 'node:tls'
+import type { Log } from '../../foundation/log.ts'
+import { TokenBuckets } from '../../tenancy/limits/token-buckets.ts'
+import { type HostCertificate, peerNameOf } from './host-certificate.ts'
+import { PeerConnection, reset } from './peer-connection.ts'
+import { type PeerDirectory, type PeerHost, splitAddress } from './peer-directory.ts'
+import { pingForever } from './ping-forever.ts'
+import {
+  connectionWindowBytes,
+  type PeerTimes,
+  peerTimes,
+  sessionLimits,
+  tlsVersion,
+  wireSettings,
+} from './wire-limits.ts'
+
+/**
+ * The connections to a host: one for small requests, one for bytes. A lost packet of a download
+ * does not delay a command then.
+ */
+export type LinkKind = 'small' | 'bytes'
+
+/**
+ * The resets of a connection. nghttp2 ends a connection with more than 33 a second after the first
+ * 1,000 (CVE-2023-44487). Above this rate a stream is ended without a reset.
+ */
+const resetRate = { perSec: 20, burst: 500 }
+
+/** The time in which the other side ends a stream that was ended without a reset. */
+const quietEndMs = 30_000
+
+/** A host cannot be reached, or has not accepted a stream in time. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable'
+}
+
+/** The answer of a host to a new stream. */
+export type Opened =
+  | { readonly type: 'open'; readonly connection: PeerConnection }
+  | { readonly type: 'refused'; readonly status: number; readonly headers: Readonly<Record<string, unknown>> }
+
+/** The parts that all links share. */
+export interface PeerLinksOptions {
+  readonly certificate: HostCertificate
+  readonly directory: PeerDirectory
+  readonly log: Log
+  readonly times?: PeerTimes
+}
+
+/** An open connection to a host. */
+interface Link {
+  readonly address: string
+  readonly line: Promise<Line>
+}
+
+/** The connections to other hosts. They open when needed and close after a time at rest. */
+export class PeerLinks {
+  readonly #options: PeerLinksOptions
+  readonly #times: PeerTimes
+  readonly #links = new Map<string, Link>()
+  readonly #resets = new TokenBuckets(() => performance.now())
+  #closed = false
+
+  constructor(options: PeerLinksOptions) {
+    this.#options = options
+    this.#times = options.times ?? peerTimes
+  }
+
+  /** The number of connections. */
+  get size(): number {
+    return this.#links.size
+  }
+
+  /**
+   * Opens a stream to a host by extended CONNECT (RFC 8441). Resolves when the host has accepted or
+   * refused it. Throws `Unreachable` if it does neither in time. Nothing of a request has reached
+   * the host then. Rejects with the signal's reason if it aborts.
+   */
+  async open(
+    hostId: string,
+    kind: LinkKind,
+    { headers, signal }: { readonly headers: OutgoingHttpHeaders; readonly signal: AbortSignal },
+  ): Promise<Opened> {
+    const line = await this.#lineTo(hostId, kind)
+    signal.throwIfAborted()
+    const name = peerNameOf(hostId)
+    const own = { ':method': 'CONNECT', ':scheme': 'https', ':authority': name, ':path': '/' }
+    const stream = line.request({ ...own, ...headers })
+    const cancel = () => this.#cancel(`${hostId} ${kind}`, stream)
+    return await new Promise<Opened>((resolve, reject) => {
+      const fail = (error: Error) => {
+        settle()
+        cancel()
+        reject(error)
+      }
+      const late = setTimeout(() => fail(new Unreachable('the host did not accept in time')), this.#times.acceptMs)
+      const leave = () => fail(signal.reason)
+      const broken = () => fail(new Unreachable('the connection to the host broke'))
+      const settle = () => {
+        clearTimeout(late)
+        signal.removeEventListener('abort', leave)
+        stream.off('close', broken)
+      }
+      signal.addEventListener('abort', leave)
+      stream.once('close', broken)
+      stream.once('response', ({ ':status': status = 0, ...told }) => {
+        settle()
+        if (status === 200) resolve({ type: 'open', connection: new PeerConnection(stream, { cancel }) })
+        else {
+          stream.resume().end()
+          resolve({ type: 'refused', status, headers: told })
+        }
+      })
+    })
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.#closed = true
+    for (const { line } of this.#links.values()) line.then(({ session }) => session.destroy()).catch(() => {})
+    this.#links.clear()
+  }
+
+  async #lineTo(hostId: string, kind: LinkKind): Promise<Line> {
+    if (this.#closed) throw new Unreachable('the service closes')
+    const host = await this.#options.directory.find(hostId)
+    if (host === null || host.isGone) throw new Unreachable('the host is gone')
+    const name = `${hostId} ${kind}`
+    const known = this.#links.get(name)
+    if (known !== undefined && known.address === host.address) {
+      const line = await known.line
+      if (!line.session.closed && !line.session.destroyed) return line
+    }
+    const link: Link = { address: host.address, line: this.#connect(host) }
+    this.#links.set(name, link)
+    const forget = () => {
+      if (this.#links.get(name) === link) this.#links.delete(name)
+    }
+    try {
+      const line = await link.line
+      line.session.once('close', forget).once('goaway', forget)
+      return line
+    } catch (error) {
+      forget()
+      throw error
+    }
+  }
+
+  async #connect({ hostId, address }: PeerHost): Promise<Line> {
+    const { certificate, log } = this.#options
+    const where = splitAddress(address)
+    if (where === null) throw new Unreachable(`the host has no usable address: ${address}`)
+    const socket = connectTls({
+      ...where,
+      ...certificate.current,
+      // TLS compares the name of the host with its certificate.
+      servername: peerNameOf(hostId),
+      minVersion: tlsVersion,
+      ALPNProtocols: ['h2'],
+    })
+    socket.setNoDelay(true)
+    const session = connect(`https://${peerNameOf(hostId)}`, {
+      createConnection: () => socket,
+      settings: { enablePush: false, initialWindowSize: wireSettings.initialWindowSize as number },
+      ...sessionLimits,
+    })
+    session.on('error', (err) => log.debug({ err, host_id: hostId }, 'a connection to another host broke'))
+    await settled(session, this.#times.connectMs)
+    session.setLocalWindowSize(connectionWindowBytes)
+    pingForever(session, this.#times.pingMs)
+    return new Line(session, this.#times.idleMs)
+  }
+
+  /** Ends a stream early: with a reset, or quietly if there were too many. */
+  #cancel(name: string, stream: ClientHttp2Stream): void {
+    if (stream.destroyed || stream.closed) return
+    if (this.#resets.take(name, resetRate).allowed) {
+      reset(stream)
+      return
+    }
+    stream.resume().end()
+    const timer = setTimeout(() => reset(stream), quietEndMs).unref()
+    stream.once('close', () => clearTimeout(timer))
+  }
+}
+
+/** Waits until a connection is open and its settings have arrived. */
+function settled(session: ClientHttp2Session, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Unreachable('the host did not answer in time'))
+      session.destroy()
+    }, timeoutMs)
+    const end = () => {
+      clearTimeout(timer)
+      reject(new Unreachable('the connection to the host failed'))
+    }
+    session.once('close', end)
+    session.once('remoteSettings', () => {
+      clearTimeout(timer)
+      session.off('close', end)
+      resolve()
+    })
+  })
+}
+
+/** An open connection. It closes itself after a time without streams. */
+class Line {
+  readonly session: ClientHttp2Session
+  readonly #timer: NodeJS.Timeout
+  #open = 0
+
+  constructor(session: ClientHttp2Session, idleMs: number) {
+    this.session = session
+    this.#timer = setTimeout(() => {
+      if (this.#open === 0) session.close()
+    }, idleMs).unref()
+    session.once('close', () => clearTimeout(this.#timer))
+  }
+
+  /** Opens a stream. Throws `Unreachable` if the connection has closed meanwhile. */
+  request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
+    let stream: ClientHttp2Stream
+    try {
+      stream = this.session.request(headers)
+    } catch (cause) {
+      throw new Unreachable('the connection to the host broke', { cause })
+    }
+    this.#open += 1
+    stream.on('error', () => stream.destroy())
+    stream.once('close', () => {
+      this.#open -= 1
+      if (!this.session.closed) this.#timer.refresh()
+    })
+    return stream
+  }
+}
