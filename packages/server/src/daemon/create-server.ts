@@ -13,6 +13,7 @@ import { openBuilds } from '../builds/builds.ts'
 import { clearResidue } from '../builds/recover-builds.ts'
 import { retakeCheckpoints } from '../builds/retake-checkpoints.ts'
 import { e2bEntry } from '../e2b/entry/e2b-entry.ts'
+import type { FleetParts } from '../fleet/forwarding/open-peers.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { readCredentials, writeCredentials } from '../foundation/config/credentials.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
@@ -31,6 +32,7 @@ import { ensureAdminKey, ensureDefaultProject } from '../tenancy/keys/bootstrap.
 import type { Rate } from '../tenancy/limits/token-buckets.ts'
 import { openTenancy } from '../tenancy/tenancy.ts'
 import { beginFollowing } from './begin-following.ts'
+import { joinFleet } from './join-fleet.ts'
 import { type FoundationOptions, openFoundation } from './open-foundation.ts'
 import { recover } from './recover.ts'
 import { sweepForever } from './sweep.ts'
@@ -52,6 +54,8 @@ export interface ServerOptions extends FoundationOptions {
   /** The way to external hosts. Default: the gateway of the configuration. */
   readonly outside?: Outside
   readonly portLimits?: Partial<PortLimits>
+  /** The place of this host in a fleet. Default: it is in none. */
+  readonly fleet?: FleetParts | null
   /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate
   /** The delay before the first retry of failed base templates, in milliseconds. */
@@ -63,6 +67,8 @@ export interface Server {
   readonly url: string
   /** The port of the TLS listener; null without one. */
   readonly securePort: number | null
+  /** The port of the listener for other hosts; null without a fleet. */
+  readonly peerPort: number | null
   /** The admin key of this machine. */
   readonly adminKey: string
   /** Settles when the first attempt to make the base templates has succeeded or failed. */
@@ -90,7 +96,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const adminKey = await ensureAdminKey(service, { projectId, known, now: service.now() })
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
   const mounts = [serveMcp, ...(config.console ? [serveConsole] : [])]
-  const app = createApp(service, handlers, { mounts, entries })
+  const fleet = await joinFleet(service, options.fleet ?? null)
+  const app = createApp(service, handlers, { mounts, entries, fleet })
   const background: Promise<unknown>[] = [following.ended, cleared]
   let secure: SecureListener | null = null
   const close = async () => {
@@ -98,7 +105,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     service.streams.close()
     service.ports.close()
     service.visits.close()
-    await Promise.all([app.close(), secure?.close()])
+    await Promise.all([app.close(), secure?.close(), fleet?.close()])
     await service.builds.close()
     await service.transitions.close()
     await Promise.allSettled(background)
@@ -117,6 +124,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const url = urlOf(config.host, (app.server.address() as AddressInfo).port)
     listensAt(url)
     service.addresses.listensAt(url)
+    const peerPort = (await fleet?.listen()) ?? null
     await writeCredentials(config.stateDir, { url, key: adminKey })
     await service.webhooks.start()
     const { baseSource: source, templateRetryMs } = options
@@ -135,6 +143,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return {
       url,
       securePort: secure?.port ?? null,
+      peerPort,
       adminKey,
       templatesMade: templates?.tried ?? Promise.resolve(),
       close,

@@ -4,7 +4,10 @@ import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/async'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import fastify, { type FastifyInstance } from 'fastify'
+import type { ConnectionLimits } from '../../foundation/config/connection-limits.ts'
+import { vouchOf } from '../../foundation/request/vouch.ts'
 import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
+import type { FleetWire } from '../../foundation/wire/forwarder.ts'
 import { requireOneFraming } from '../../foundation/wire/one-framing.ts'
 import { answerOnSocket, sendError, standingHeaders } from '../../foundation/wire/send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeHandler } from '../../foundation/wire/upgrades.ts'
@@ -12,7 +15,7 @@ import { attachUpgrades } from '../../inside/attach/attach-upgrades.ts'
 import { http2Start, type ParseFailure } from '../../inside/ports/http2-answer.ts'
 import { placeOf } from '../../inside/ports/request-place.ts'
 import { serveHttp2 } from '../../inside/ports/serve-http2.ts'
-import { portRequests, portUpgrades } from '../../inside/ports/serve-ports.ts'
+import { type PortRequests, portRequests, portUpgrades } from '../../inside/ports/serve-ports.ts'
 import { namedSession } from '../../tenancy/auth/proof-of.ts'
 import type { Api, Handlers } from '../api.ts'
 import { serveSite, siteRoute } from '../docs/serve-site.ts'
@@ -41,6 +44,8 @@ export type MakeEntry = (service: Api, accounts: RequestAccounts) => Entry
 export interface AppParts {
   readonly mounts?: readonly Mount[]
   readonly entries?: readonly MakeEntry[]
+  /** The other hosts of a fleet. Null: this host is alone. */
+  readonly fleet?: FleetWire | null
 }
 
 /** The methods and the path of the Model Context Protocol. */
@@ -57,22 +62,25 @@ export const mcpRoute = {
 export function createApp(
   service: Api,
   handlers: Handlers,
-  { mounts = [], entries: makers = [] }: AppParts = {},
+  { mounts = [], entries: makers = [], fleet = null }: AppParts = {},
 ): FastifyInstance {
   const accounts = new RequestAccounts(service.limits)
   const entries = makers.map((make) => make(service, accounts))
-  const upgradeHandlers: readonly UpgradeHandler[] = [
-    ...entries.map(({ upgrades }) => upgrades),
-    portUpgrades(service),
-    attachUpgrades(service),
-  ]
+  const forwarder = fleet?.forwarder ?? null
+  const ownUpgrades = [portUpgrades(service, forwarder), attachUpgrades(service, forwarder)]
+  const upgradeHandlers: readonly UpgradeHandler[] = [...entries.map(({ upgrades }) => upgrades), ...ownUpgrades]
+  const answerForPort = portRequests(service, forwarder)
   const app = fastify({
     logger: false,
-    genReqId: ({ headers }) => givenRequestId(headers['x-request-id']) ?? makeId('request'),
+    genReqId: ({ headers, socket }) =>
+      vouchOf(socket)?.requestId ?? givenRequestId(headers['x-request-id']) ?? makeId('request'),
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     return503OnClosing: false,
-    serverFactory: (answerByRoute) => makeHttpServer(service, { entries, upgradeHandlers, answerByRoute }),
+    serverFactory: (answerByRoute) => {
+      fleet?.serveWith(makePeerServer(service, { upgradeHandlers: ownUpgrades, answerByRoute, answerForPort }))
+      return makeHttpServer(service, { entries, upgradeHandlers, answerByRoute, answerForPort })
+    },
     routerOptions: { querystringParser: () => ({}), maxParamLength: service.limits.maxHeaderBytes },
     clientErrorHandler: brokenRequests(service),
     frameworkErrors: (error, request, reply) => void sendError(request, reply, { error, log: service.log }),
@@ -97,32 +105,25 @@ export function createApp(
     if (allowed.length > 0) reply.header('allow', allowed.join(', '))
     return sendError(request, reply, { error: noRoute(request.method, allowed), log: service.log })
   })
-  registerRoutes(app, service, { handlers, accounts })
+  registerRoutes(app, service, { handlers, accounts, forwarder })
   for (const mount of mounts) mount(app, service, accounts)
   serveSite(app)
   return app
 }
 
-interface ServerParts {
-  readonly entries: readonly Entry[]
+interface PeerServerParts {
   readonly upgradeHandlers: readonly UpgradeHandler[]
   readonly answerByRoute: RequestListener
+  readonly answerForPort: PortRequests
 }
 
-function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute }: ServerParts): Server {
+interface ServerParts extends PeerServerParts {
+  readonly entries: readonly Entry[]
+}
+
+function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute, answerForPort }: ServerParts): Server {
   const { limits, metrics, likelyProjects } = service
-  const claims = claimsUpgrade(upgradeHandlers)
-  const server = createServer({
-    requestTimeout: 0,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    headersTimeout: limits.headersTimeoutMs,
-    maxHeaderSize: limits.maxHeaderBytes,
-    connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
-    // An ambiguous request is answered as an ordinary one, which refuses it.
-    shouldUpgradeCallback: (request) => placeOf(request) !== null && claims(request),
-  })
-  // Node silently drops headers above a number of them. Their bytes are bounded instead.
-  server.maxHeadersCount = 0
+  const server = makeServer(limits, { upgradeHandlers, maxHeaderBytes: limits.maxHeaderBytes })
   const connections = new Connections(server, limits, {
     onDrop: (why) => metrics.http.noteDrop(why),
     likelyProject: ({ headers }) => {
@@ -132,7 +133,6 @@ function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute 
     },
   })
   metrics.http.watchConnections(() => connections.counts)
-  const answerForPort = portRequests(service)
   // Requests of other entries and for ports are not the API's. No route sees them.
   server.on('request', (request, response) => {
     mergePieces(request)
@@ -145,6 +145,53 @@ function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute 
     })
   })
   return server
+}
+
+/** Makes a server with the limits of this service, which answers nothing yet. */
+function makeServer(
+  limits: ConnectionLimits,
+  { upgradeHandlers, maxHeaderBytes }: { upgradeHandlers: readonly UpgradeHandler[]; maxHeaderBytes: number },
+): Server {
+  const claims = claimsUpgrade(upgradeHandlers)
+  const server = createServer({
+    requestTimeout: 0,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    headersTimeout: limits.headersTimeoutMs,
+    maxHeaderSize: maxHeaderBytes,
+    connectionsCheckingInterval: Math.min(5000, limits.headersTimeoutMs),
+    // An ambiguous request is answered as an ordinary one, which refuses it.
+    shouldUpgradeCallback: (request) => placeOf(request) !== null && claims(request),
+  })
+  // Node silently drops headers above a number of them. Their bytes are bounded instead.
+  server.maxHeadersCount = 0
+  return server
+}
+
+/** The bytes of headers that a host may add to those of a client. */
+const addedHeaderBytes = 1024
+
+/**
+ * Returns a function that serves one forwarded request on a connection of another host. That host
+ * has applied the limits of clients, so such connections do not count here.
+ */
+function makePeerServer(
+  service: Api,
+  { upgradeHandlers, answerByRoute, answerForPort }: PeerServerParts,
+): (connection: Duplex) => void {
+  const { limits, log } = service
+  const server = makeServer(limits, { upgradeHandlers, maxHeaderBytes: limits.maxHeaderBytes + addedHeaderBytes })
+  // A second request would have the vouch of the first.
+  server.maxRequestsPerSocket = 1
+  server.on('request', (request, response) => {
+    mergePieces(request)
+    dropRestOfBody(request, response)
+    response.setMaxListeners(32)
+    if (!answerForPort(request, response)) answerByRoute(request, response)
+  })
+  server.on('clientError', brokenRequests(service))
+  server.on('connect', refuseTunnel)
+  openUpgrades(server, { handlers: upgradeHandlers, log })
+  return (connection) => void server.emit('connection', connection)
 }
 
 function noRoute(method: string, allowed: readonly string[]): HoltError {

@@ -5,9 +5,11 @@ import type { z } from 'zod'
 import { noteSubject, type OpenEntry } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { actFor, noteCaller } from '../../foundation/request/request-context.ts'
+import { vouchOf } from '../../foundation/request/vouch.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { invalidRequest } from '../../foundation/wire/field-issues.ts'
+import type { Forwarder } from '../../foundation/wire/forwarder.ts'
 import { requestParsing } from '../../foundation/wire/issue-words.ts'
 import { parseQuery } from '../../foundation/wire/parse-query.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
@@ -15,14 +17,16 @@ import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import { auditRequest } from '../../tenancy/audit/audit-request.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
-import { authenticate, type Proof, requireScope } from '../../tenancy/auth/authenticate.ts'
+import { type Proof, requireScope } from '../../tenancy/auth/authenticate.ts'
 import { proofOf } from '../../tenancy/auth/proof-of.ts'
+import { requireStillValid, vouchedCaller } from '../../tenancy/auth/vouched-caller.ts'
 import { answerOnce, type RequestIds, requireKey } from '../../tenancy/idempotency/answer-once.ts'
 import { hashedBody } from '../../tenancy/idempotency/hashed-body.ts'
 import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
 import type { Api, Handlers } from '../api.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
 import { recognise } from './connections.ts'
+import { forwardRoute, isOwned } from './forward-route.ts'
 import { goneSignal } from './gone-signal.ts'
 import { type KeptFor, readJson } from './read-json.ts'
 import type { RequestAccounts } from './request-accounts.ts'
@@ -31,11 +35,19 @@ import { sendAnswer } from './send-answer.ts'
 /** A call before its types are narrowed to one route. */
 type AnyCall = Call<RouteName, Api>
 
+/** The parts that all routes share. */
+interface RouteParts {
+  readonly handlers: Handlers
+  readonly accounts: RequestAccounts
+  /** Sends requests to the other hosts that own their subjects. Null: there are no other hosts. */
+  readonly forwarder: Forwarder | null
+}
+
 /** Registers every route of the table with its handler. */
 export function registerRoutes(
   app: FastifyInstance,
   service: Api,
-  { handlers, accounts }: { readonly handlers: Handlers; readonly accounts: RequestAccounts },
+  { handlers, accounts, forwarder }: RouteParts,
 ): void {
   app.decorateRequest('admitted', null)
   for (const [name, route] of Object.entries<Route>(routes) as [RouteName, Route][]) {
@@ -49,13 +61,17 @@ export function registerRoutes(
       onRequest: async (request, reply) => {
         if (route.scope === null) return
         const caller = await callerOf(service, request, reply, proofOf(service, request.raw))
-        const entry = auditRequest(service, { name, route, caller, request, reply })
+        const mayForward = forwarder !== null && isOwned(route) && vouchOf(request.raw.socket) === null
+        const entry = auditRequest(service, { name, route, caller, request, reply, held: mayForward })
         noteCaller(caller)
         recognise(request.raw.socket, caller.projectId)
         requireScope(caller, route.scope)
         const end = new RequestEnd(reply.raw)
         request.admitted = { caller, entry, end }
         accounts.inFlight.enter(caller.projectId, end)
+        if (!mayForward) return
+        const isForwarded = await forwardRoute(service, forwarder, { route, caller, entry, end, request, reply })
+        if (!isForwarded && entry !== null && route.hasDryRun !== true) service.audit.release(entry)
       },
       handler: async (request, reply) => {
         if (reply.raw.destroyed) throw new ClientGone('the client disconnected')
@@ -83,8 +99,19 @@ export function registerRoutes(
   }
 }
 
-/** Finds the caller of a request, and writes the headers of its rate limit. */
-export function callerOf(service: Api, { socket }: FastifyRequest, reply: FastifyReply, proof: Proof): Promise<Caller> {
+/**
+ * Finds the caller of a request, and writes the headers of its rate limit. The caller of a request
+ * that another host has forwarded is the one that this host vouches for. It has counted the
+ * request.
+ */
+export async function callerOf(
+  service: Api,
+  { socket }: FastifyRequest,
+  reply: FastifyReply,
+  proof: Proof,
+): Promise<Caller> {
+  const vouch = vouchOf(socket)
+  if (vouch !== null) return vouchedCaller(vouch)
   const claim = { authorization: proof, peer: socket.remoteAddress }
   return admitCaller(service, claim, (told) => void reply.headers(told))
 }
@@ -133,7 +160,11 @@ async function answerRequest(
   const { caller, entry } = request.admitted ?? { caller: null, entry: null }
   const parsed = await parseRequest(route, request, memory)
   // A body may arrive slowly, and its key may have become invalid meanwhile.
-  if (caller !== null && route.body.type === 'json') await authenticate(service, proofOf(service, request.raw))
+  if (caller !== null && route.body.type === 'json')
+    await requireStillValid(service, {
+      vouch: vouchOf(request.raw.socket),
+      proof: () => proofOf(service, request.raw),
+    })
   const gone = goneSignal(service, reply.raw, caller)
   const callWith = ({ newId, operation }: RequestIds, body: unknown): AnyCall =>
     ({

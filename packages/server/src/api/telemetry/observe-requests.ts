@@ -1,6 +1,7 @@
 import { type Route, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type RequestContext, runFor } from '../../foundation/request/request-context.ts'
+import { vouchOf } from '../../foundation/request/vouch.ts'
 import { clientLeft } from '../../foundation/wire/client-gone.ts'
 import type { Api } from '../api.ts'
 
@@ -25,12 +26,18 @@ export function registeredPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
+const answeredAt = new WeakMap<FastifyRequest, number>()
+
+/** Notes that the answer to a request begins. Answers that no reply sends call this themselves. */
+export function noteAnswer(request: FastifyRequest): void {
+  answeredAt.set(request, performance.now())
+}
+
 /**
  * Counts and traces every request, and logs its end at level `debug`. All work for a request knows
  * its id.
  */
 export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: Api): void {
-  const answeredAt = new WeakMap<FastifyRequest, number>()
   app.addHook('onRequest', (request, reply, done) => {
     const route = paths.get(request.routeOptions.url ?? '') ?? 'none'
     const { method } = request
@@ -39,6 +46,8 @@ export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: 
     // so that the answer can still be sent. This is `destroyer` of
     // `lib/internal/streams/destroy.js` in Node.
     const peer = request.socket.remoteAddress
+    const vouch = vouchOf(request.socket)
+    const entryHost = vouch === null ? {} : { entry_host_id: vouch.entryHostId }
     const span = tracer.beginRequest(`${method} ${route}`, request.headers, {
       'http.request.method': method,
       'http.route': route,
@@ -56,13 +65,13 @@ export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: 
         ...(projectId === null ? {} : { 'holt.project_id': projectId, 'holt.key_id': keyId }),
       })
       span?.end(status >= 500 ? new Error(String(status)) : undefined)
-      const facts = { method, route, status, ms: Math.round((now - begunAt) * 10) / 10, key_id: keyId }
+      const facts = { method, route, status, ms: Math.round((now - begunAt) * 10) / 10, key_id: keyId, ...entryHost }
       log.debug({ request_id: request.id, ...facts, peer }, 'a request has ended')
     })
     runFor(context, done)
   })
   app.addHook('onSend', (request, _reply, payload, done) => {
-    answeredAt.set(request, performance.now())
+    noteAnswer(request)
     done(null, payload)
   })
 }

@@ -3,6 +3,7 @@ import { Isolation, parseMiB, type Quotas } from '@holt/protocol'
 import { z } from 'zod'
 import { type E2bConfig, e2bOf, e2bSettings } from './e2b-settings.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
+import { type PeerAddress, peerSettings } from './peer-settings.ts'
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
 import { type ReserveSettings, usualReserve } from './system-reserve.ts'
@@ -249,6 +250,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
       .describe(
         '`1`, for one start: adopt a store that does not match the state directory. Runtimes that the store does not list are deleted. It also starts without lost master keys or files. See [store.md](store.md#which-store-is-whose).',
       ),
+    ...peerSettings,
     ...e2bSettings,
     ...tlsSettings,
     ...tracingSettings,
@@ -324,6 +326,8 @@ export interface ServerConfig {
    * store does not list is deleted then.
    */
   readonly adoptStore: boolean
+  /** The address of the listener for other hosts; null: the service has none. */
+  readonly peerAddress: PeerAddress | null
   /** The entry for E2B's clients; null: it is off. */
   readonly e2b: E2bConfig | null
   /** The TLS listener; null: the service has none. */
@@ -384,6 +388,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     databaseUrl: data.HOLT_DATABASE_URL ?? null,
     adoptStore: data.HOLT_ADOPT_STORE === '1',
     tracing: tracingOf(data),
+    peerAddress: data.HOLT_PEER_ADDRESS ?? null,
     e2b: e2bOf(data),
     tls: tlsOf(data),
   }

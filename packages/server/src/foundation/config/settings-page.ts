@@ -36,6 +36,7 @@ const groups: readonly Group[] = [
     names: ['HOLT_DATABASE_URL', 'HOLT_ADOPT_STORE'],
     shown: { HOLT_DATABASE_URL: '`holt.db` in the state directory' },
   },
+  { title: 'Fleet', names: ['HOLT_PEER_ADDRESS'] },
   {
     title: 'Runtimes',
     names: [

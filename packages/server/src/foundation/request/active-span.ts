@@ -8,6 +8,8 @@ export type SpanFacts = Readonly<Record<string, string | number | boolean>>
 export interface ActiveSpan {
   readonly traceId: string
   readonly spanId: string
+  /** True if the span is sent. */
+  readonly isSampled: boolean
   set(facts: SpanFacts): void
   /** Ends the span. With `error`, it has failed. */
   end(error?: unknown): void

@@ -9,6 +9,7 @@ import {
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -117,6 +118,10 @@ class OtelSpan implements ActiveSpan {
 
   get spanId(): string {
     return this.span.spanContext().spanId
+  }
+
+  get isSampled(): boolean {
+    return (this.span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0
   }
 
   set(facts: SpanFacts): void {

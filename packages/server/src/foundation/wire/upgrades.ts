@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import type { Log } from '../log.ts'
 import { runFor } from '../request/request-context.ts'
+import { vouchOf } from '../request/vouch.ts'
 import { answerOnSocket, toHoltError } from './send-error.ts'
 
 /** A request that asks for another protocol. */
@@ -53,7 +54,7 @@ export function openUpgrades(
       socket.destroy()
       return
     }
-    const requestId = makeId('request')
+    const requestId = vouchOf(socket)?.requestId ?? makeId('request')
     const headers: Record<string, string> = {}
     const tell: Upgrade['tell'] = (told) => void Object.assign(headers, told)
     const upgrade = { request, socket, head, requestId, tell }

@@ -2,20 +2,24 @@ import type { Socket } from 'node:net'
 import { attachFrameBytes, attachProtocol, HoltError, routes } from '@holt/protocol'
 import { WebSocketServer } from 'ws'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { vouchOf } from '../../foundation/request/vouch.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { invalidRequest } from '../../foundation/wire/field-issues.ts'
+import type { Forwarder } from '../../foundation/wire/forwarder.ts'
 import { requestParsing } from '../../foundation/wire/issue-words.ts'
 import { parseQuery } from '../../foundation/wire/parse-query.ts'
 import { toHoltError } from '../../foundation/wire/send-error.ts'
 import type { Upgrade, UpgradeHandler } from '../../foundation/wire/upgrades.ts'
 import { auditedParams } from '../../tenancy/audit/audit-request.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
-import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
+import { requireScope } from '../../tenancy/auth/authenticate.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'
+import { requireStillValid, vouchedCaller } from '../../tenancy/auth/vouched-caller.ts'
 import type { Inside } from '../inside.ts'
 import { AttachPace } from './attach-pace.ts'
 import { Attachment } from './attachment.ts'
 import { findAttachable } from './find-attachable.ts'
+import { forwardAttachment } from './forward-attachment.ts'
 import { handshakeProof, requireHandshake } from './handshake.ts'
 
 const route = routes.attachCommand
@@ -31,9 +35,10 @@ const maxFragments = 256
 
 /**
  * Returns the handler of attachments to a command's terminal. It makes all checks of the route, and
- * then speaks WebSocket.
+ * then speaks WebSocket. `forwarder` sends those to runtimes of other hosts to their owners; null:
+ * there are no other hosts.
  */
-export function attachUpgrades(service: Inside): UpgradeHandler {
+export function attachUpgrades(service: Inside, forwarder: Forwarder | null): UpgradeHandler {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -48,7 +53,7 @@ export function attachUpgrades(service: Inside): UpgradeHandler {
   return {
     claims: ({ method, headers, url }) =>
       method === route.method && headers.upgrade?.toLowerCase() === 'websocket' && pattern.test(url ?? ''),
-    open: (upgrade) => open(service, { server, pace }, upgrade),
+    open: (upgrade) => open(service, { server, pace, forwarder }, upgrade),
   }
 }
 
@@ -56,19 +61,28 @@ export function attachUpgrades(service: Inside): UpgradeHandler {
 interface Shared {
   readonly server: WebSocketServer
   readonly pace: AttachPace
+  readonly forwarder: Forwarder | null
 }
 
 async function open(service: Inside, shared: Shared, upgrade: Upgrade): Promise<void> {
   const { request, requestId, tell } = upgrade
+  const vouch = vouchOf(request.socket)
   const claim = { authorization: handshakeProof(service, request), peer: request.socket.remoteAddress }
-  const caller = await admitCaller(service, claim, tell)
-  const answered = writeDown(service, upgrade, caller)
+  const caller = vouch === null ? await admitCaller(service, claim, tell) : vouchedCaller(vouch)
+  const forwarder = vouch === null ? shared.forwarder : null
+  const entry = writeDown(service, upgrade, { caller, held: forwarder !== null })
   try {
-    await attach(service, shared, { ...upgrade, caller })
-    answered(101)
+    const asked = { ...upgrade, caller }
+    // The owner writes the entry of a forwarded attachment.
+    if (forwarder !== null && (await forwardAttachment(service, forwarder, asked))) entry.drop()
+    else {
+      entry.release()
+      await attach(service, shared, asked)
+      entry.answered(101)
+    }
   } catch (error) {
     const failure = toHoltError(error, service.log, requestId)
-    answered(failure.status)
+    entry.answered(failure.status)
     throw failure
   }
 }
@@ -85,7 +99,9 @@ async function attach(
   const leave = () => left.abort(new ClientGone('the client disconnected'))
   socket.once('close', leave)
   await pace.wait(caller.projectId, left.signal)
-  await authenticate(service, handshakeProof(service, request)) // The key may have ended meanwhile.
+  // The key may have ended meanwhile.
+  const proof = () => handshakeProof(service, request)
+  await requireStillValid(service, { vouch: vouchOf(request.socket), proof })
   const found = await findAttachable(service, { caller, params, query, gone: left.signal })
   socket.off('close', leave)
   const room = service.rooms.open(caller.projectId, params)
@@ -100,15 +116,17 @@ async function attach(
 
 /**
  * Begins the audit entry of an attachment, which passes no route. The entry begins before any
- * refusal and ends with the connection. Returns a function that takes the status of the answer. The
- * entry of a client that disconnects earlier has no status.
+ * refusal and ends with the connection. Returns functions that take the status of the answer, and
+ * that write or drop an entry that is held. The entry of a client that disconnects earlier has no
+ * status.
  */
 function writeDown(
   { audit }: Inside,
   { request, requestId }: Upgrade,
-  { projectId, keyId, keyName }: Caller,
-): (status: number) => void {
-  const entry = audit.begin({
+  { caller, held }: { readonly caller: Caller; readonly held: boolean },
+) {
+  const { projectId, keyId, keyName } = caller
+  const call = {
     projectId,
     kind: 'inside',
     key: { keyId, name: keyName },
@@ -116,11 +134,18 @@ function writeDown(
     route: 'attachCommand',
     params: auditedParams(namedIn(request.url ?? '')),
     requestId,
-  })
+  } as const
+  const entry = audit.begin(call, { held })
   let status: number | null = null
   request.socket.once('close', () => audit.end(entry, status))
-  return (answered) => {
-    status = answered
+  return {
+    answered: (answered: number) => {
+      status = answered
+    },
+    release: () => {
+      if (held) audit.release(entry)
+    },
+    drop: () => audit.drop(entry),
   }
 }
 

@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import type { Vouch } from '../../foundation/request/vouch.ts'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { settingOf } from '../../runtimes/state/port-settings.ts'
@@ -56,6 +57,20 @@ export async function admitToPort(
   if (row !== undefined && settingOf(row, target.port).public)
     return { row, credential: null, expiresAt: null, by: 'public' }
   throw refusal(target, { known: grants.length > 0, exists: row !== undefined })
+}
+
+/**
+ * Admits a visit that another host has admitted. Checks again what this host may have changed since
+ * then: the runtime, a public port, and the generation of the port's tokens.
+ */
+export async function admitVouched(service: Inside, target: PortTarget, { visit }: Vouch): Promise<Admission> {
+  if (visit === null) throw new HoltError('unauthenticated', 'The request was forwarded as a call of a route.')
+  const { projectId, by, credential, expiresAt, generation } = visit
+  const row = await findRuntime(service, { projectId, runtimeId: target.runtimeId })
+  const setting = settingOf(row, target.port)
+  const isOver = by === 'token' ? setting.generation !== generation : by === 'public' && !setting.public
+  if (isOver) throw refusal(target, { known: by === 'token', exists: true })
+  return { row, credential, expiresAt, by }
 }
 
 async function admitByKey(service: Inside, { runtimeId }: PortTarget, claim: Claim): Promise<Admission> {

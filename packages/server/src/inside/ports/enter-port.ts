@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { PortStream } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
+import { vouchOf } from '../../foundation/request/vouch.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import type { Watched } from '../../tenancy/auth/open-streams.ts'
 import type { Inside } from '../inside.ts'
-import { type Admission, admitToPort } from './admit-to-port.ts'
+import { type Admission, admitToPort, admitVouched } from './admit-to-port.ts'
 import { connectPort } from './connect-port.ts'
 import type { PortPlace } from './open-ports.ts'
 import { type PortCredentials, takeCredentials } from './port-credentials.ts'
@@ -32,13 +33,20 @@ export interface Visit extends Omit<PortWay, 'admit'> {
   leave(): void
 }
 
-/** Returns the way of a request by Holt's own addresses. Throws the client's error. */
+/**
+ * Returns the way of a request by Holt's own addresses. A request that another host has forwarded
+ * was admitted there. Throws the client's error.
+ */
 export function ownWay(service: Inside, request: IncomingMessage): PortWay {
   const target = portTargetOf(request, service.config.portDomain)
   refuseWorker(request, target)
   const credentials = takeCredentials(request, target.path)
-  const admit = () => admitToPort(service, target, credentials, request.socket.remoteAddress)
-  return { target, credentials, scheme: null, admit }
+  const vouch = vouchOf(request.socket)
+  const admit = () =>
+    vouch === null
+      ? admitToPort(service, target, credentials, request.socket.remoteAddress)
+      : admitVouched(service, target, vouch)
+  return { target, credentials, scheme: vouch?.isSecure === true ? 'https' : null, admit }
 }
 
 /**

@@ -1,11 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { hopByHopHeaders, portTokenHeader } from '@holt/protocol'
+import { connectionOptions, headerPairs, type RawHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { PortMasks } from './admit-to-port.ts'
 import { foreignCookies, isApiKey, isOwnCookie } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
-
-/** The raw headers of Node: name, value, name, value. */
-export type RawHeaders = readonly string[]
 
 /** The fields that are not forwarded. `Trailer` is written again if trailers are forwarded. */
 const hopByHop = [...hopByHopHeaders, 'trailer'] as const
@@ -80,7 +78,7 @@ export function requestHeaders(
   }: { target: PortTarget; scheme: string; upgrade: string | null; masks: PortMasks | undefined },
 ): RawHeaders {
   const dropped = new Set<string>([...hopByHop, ...ours, ...connectionOptions(request)])
-  const passed = pairs(request.rawHeaders).filter(([name, value]) => {
+  const passed = headerPairs(request.rawHeaders).filter(([name, value]) => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || lower.startsWith('x-forwarded-') || masks?.hides(lower, value) === true) return false
     return lower !== 'authorization' || !isApiKey(value)
@@ -110,7 +108,7 @@ export function requestHeaders(
 export function responseHeaders(answer: IncomingMessage, target: PortTarget): RawHeaders {
   const dropped = new Set<string>([...hopByHop, ...connectionOptions(answer)])
   if (target.form !== 'host') for (const name of policiesOfOrigin) dropped.add(name)
-  const passed = pairs(answer.rawHeaders).flatMap(([name, value]) => {
+  const passed = headerPairs(answer.rawHeaders).flatMap(([name, value]) => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || !isSound(name, value)) return []
     if (lower === 'set-cookie') {
@@ -124,7 +122,9 @@ export function responseHeaders(answer: IncomingMessage, target: PortTarget): Ra
 
 /** Returns the trailers that can be forwarded. */
 export function passedTrailers(rawTrailers: RawHeaders): [string, string][] {
-  return pairs(rawTrailers).filter(([name, value]) => !neverTrailers.has(name.toLowerCase()) && isSound(name, value))
+  return headerPairs(rawTrailers).filter(
+    ([name, value]) => !neverTrailers.has(name.toLowerCase()) && isSound(name, value),
+  )
 }
 
 /**
@@ -143,7 +143,7 @@ export function announcedTrailers(answer: IncomingMessage, request: IncomingMess
 }
 
 /** Returns true if a client asks for trailers (RFC 9110, 10.1.4). */
-function wantsTrailers({ headers }: IncomingMessage): boolean {
+export function wantsTrailers({ headers }: IncomingMessage): boolean {
   return String(headers.te ?? '')
     .toLowerCase()
     .split(',')
@@ -153,14 +153,6 @@ function wantsTrailers({ headers }: IncomingMessage): boolean {
 function framing({ headers }: IncomingMessage): readonly string[] {
   if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked']
   return headers['content-length'] === undefined ? [] : ['Content-Length', headers['content-length']]
-}
-
-/** Returns the fields that a message's `Connection` header lists. */
-function connectionOptions({ headers }: IncomingMessage): readonly string[] {
-  return (headers.connection ?? '')
-    .split(',')
-    .map((option) => option.trim().toLowerCase())
-    .filter((option) => option !== '')
 }
 
 /**
@@ -189,8 +181,4 @@ function confinedLocation(location: string, { prefix }: PortTarget): string {
 
 function isSound(name: string, value: string): boolean {
   return /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-}
-
-function pairs(raw: RawHeaders): [string, string][] {
-  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at] ?? '', raw[2 * at + 1] ?? ''])
 }

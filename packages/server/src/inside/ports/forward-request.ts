@@ -3,16 +3,11 @@ import { mergePieces } from '@holt/async'
 import type { PortStream } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
+import type { RawHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { earlyHints } from './early-hints.ts'
 import type { Visit } from './enter-port.ts'
-import {
-  announcedTrailers,
-  passedTrailers,
-  type RawHeaders,
-  requestHeaders,
-  responseHeaders,
-} from './forward-headers.ts'
+import { announcedTrailers, passedTrailers, requestHeaders, responseHeaders } from './forward-headers.ts'
 import { http2Failure, isHttp2Server } from './http2-answer.ts'
 import { letClose } from './let-close.ts'
 

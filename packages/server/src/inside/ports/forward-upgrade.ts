@@ -2,11 +2,11 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { mergePieces } from '@holt/async'
-import type { PortStream } from '@holt/guest-client'
 import { breakOff } from '../../foundation/wire/break-off.ts'
+import type { RawHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Upgrade } from '../../foundation/wire/upgrades.ts'
 import type { Visit } from './enter-port.ts'
-import { type RawHeaders, requestHeaders, responseHeaders } from './forward-headers.ts'
+import { requestHeaders, responseHeaders } from './forward-headers.ts'
 import { answerOf, sendBack, sendOn } from './forward-request.ts'
 
 /** A client's connection after an upgrade from HTTP. */
@@ -49,7 +49,7 @@ export async function forwardUpgrade(
     return outcome.statusCode ?? switched
   }
   socket.off('close', giveUp)
-  socket.write(headOf(outcome.answer, responseHeaders(outcome.answer, visit.target), upgrade), 'latin1')
+  socket.write(switchingHead(outcome.answer, responseHeaders(outcome.answer, visit.target), upgrade), 'latin1')
   if (outcome.first.length > 0) socket.write(outcome.first)
   if (head.length > 0) connection.write(head)
   join(socket, connection)
@@ -67,7 +67,8 @@ async function answerPlainly(
   await sendBack(answer, { visit, request, response })
 }
 
-function headOf(answer: IncomingMessage, headers: RawHeaders, asked: string): string {
+/** Returns the head of an answer that accepts an upgrade. `asked` is the requested protocol. */
+export function switchingHead(answer: IncomingMessage, headers: RawHeaders, asked: string): string {
   const { upgrade = asked } = answer.headers
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${upgrade}`]
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`)
@@ -77,7 +78,7 @@ function headOf(answer: IncomingMessage, headers: RawHeaders, asked: string): st
 /**
  * Forwards bytes in both directions. Either side may end first. If one breaks, the other is reset.
  */
-function join(socket: Duplex, connection: PortStream): void {
+export function join(socket: Duplex, connection: Duplex): void {
   mergePieces(socket).pipe(connection)
   mergePieces(connection).pipe(socket)
   socket.once('close', () => {

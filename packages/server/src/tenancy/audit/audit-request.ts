@@ -15,16 +15,18 @@ interface Audited {
   readonly caller: Caller
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+  /** True if the entry is held, because another host may answer the request and write it. */
+  readonly held?: boolean
 }
 
 /**
  * Begins the audit entry of a request, which ends when its response closes. Returns null if the
  * route only reads.
  */
-export function auditRequest(service: Tenancy, { name, route, ...parts }: Audited): OpenEntry | null {
+export function auditRequest(service: Tenancy, { name, route, held = false, ...parts }: Audited): OpenEntry | null {
   const kind = auditKindOf(route)
   if (kind === null) return null
-  return beginEntry(service, { ...parts, name, kind, held: route.hasDryRun === true })
+  return beginEntry(service, { ...parts, name, kind, held: held || route.hasDryRun === true })
 }
 
 interface Entered extends Omit<Audited, 'route' | 'caller'> {

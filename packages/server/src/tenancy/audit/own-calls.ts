@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 
 /** The header of a call that the service makes to its own API. */
-const header = 'x-holt-own-call'
+export const ownCallHeader = 'x-holt-own-call'
 
 /** The parts of a request that tell its sender. */
 interface Sent {
@@ -21,12 +21,12 @@ export class OwnCalls {
 
   /** Returns the headers of a call for a client at an address. */
   headersFor(address: string | undefined): Readonly<Record<string, string>> {
-    return { [header]: `${this.#secret} ${address ?? ''}` }
+    return { [ownCallHeader]: `${this.#secret} ${address ?? ''}` }
   }
 
   /** Returns the address of the client that a request is for. Undefined if it is unknown. */
   senderOf({ headers, socket }: Sent): string | undefined {
-    const claim = headers[header]
+    const claim = headers[ownCallHeader]
     if (typeof claim !== 'string') return socket.remoteAddress
     const [secret = '', address = ''] = claim.split(' ', 2)
     if (!isSameSecret(secret, this.#secret)) return socket.remoteAddress

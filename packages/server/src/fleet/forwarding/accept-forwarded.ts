@@ -1,0 +1,60 @@
+import type { Duplex } from 'node:stream'
+import { inTime } from '../../foundation/async/in-time.ts'
+import type { Log } from '../../foundation/log.ts'
+import { noteVouch } from '../../foundation/request/vouch.ts'
+import { PeerConnection } from '../peers/peer-connection.ts'
+import type { OwnPeer } from '../peers/peer-directory.ts'
+import type { PeerStream } from '../peers/peer-listener.ts'
+import type { OwnerRows } from './owner-cache.ts'
+import { readVouch } from './vouch-headers.ts'
+
+/** The protocol of a stream that carries one request in HTTP/1.1 (RFC 8441, 4). */
+export const requestProtocol = 'holt-request'
+
+/** The parts of the acceptance of forwarded requests. */
+export interface AcceptOptions {
+  readonly own: OwnPeer
+  readonly rows: OwnerRows
+  readonly log: Log
+  /** Serves HTTP/1.1 on a connection. */
+  readonly serve: (connection: Duplex) => void
+}
+
+/**
+ * Answers a stream of another host that carries a forwarded request. Refuses with 421 and
+ * `holt-owner` if a third host owns the thing, and with 503 while this host is fenced. A thing
+ * without an owner is accepted: the request's handler answers for it.
+ */
+export async function acceptForwarded(
+  { own, rows, log, serve }: AcceptOptions,
+  { hostId, stream, headers }: PeerStream,
+): Promise<void> {
+  if (headers[':method'] !== 'CONNECT' || headers[':protocol'] !== requestProtocol) return refuse(404)
+  const forwarded = readVouch(headers, hostId)
+  if (forwarded === null) {
+    log.warn({ host_id: hostId }, 'a forwarded request was refused: its headers have another form')
+    return refuse(400)
+  }
+  if (own.fenced) return refuse(503)
+  const { vouch, owned, deadlineMs } = forwarded
+  const found = await inTime(
+    rows.find(owned).then((row) => ({ row })),
+    deadlineMs,
+  )
+  // The entry has given up, or its client has.
+  if (found === null || stream.destroyed || stream.closed) return refuse(503)
+  const owner = found.row?.hostId ?? own.hostId
+  if (owner !== own.hostId) {
+    const facts = { request_id: vouch.requestId, entry_host_id: hostId, owner_host_id: owner }
+    log.debug(facts, 'a forwarded request was refused: another host owns its subject')
+    return refuse(421, { 'holt-owner': owner })
+  }
+  stream.respond({ ':status': 200 })
+  const connection = new PeerConnection(stream, { remoteAddress: vouch.address ?? undefined })
+  noteVouch(connection, vouch)
+  serve(connection)
+
+  function refuse(status: number, told: Readonly<Record<string, string>> = {}): void {
+    if (!stream.destroyed && !stream.closed) stream.respond({ ':status': status, ...told }, { endStream: true })
+  }
+}

@@ -1,0 +1,71 @@
+import type { Duplex } from 'node:stream'
+import type { PeerAddress } from '../../foundation/config/peer-settings.ts'
+import type { FleetWire } from '../../foundation/wire/forwarder.ts'
+import type { Inside } from '../../inside/inside.ts'
+import { HostCertificate } from '../peers/host-certificate.ts'
+import { openPeerAuthority, sealedPlace } from '../peers/peer-authority.ts'
+import type { OwnPeer, PeerDirectory } from '../peers/peer-directory.ts'
+import { PeerLinks } from '../peers/peer-links.ts'
+import { PeerListener } from '../peers/peer-listener.ts'
+import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
+import { acceptForwarded } from './accept-forwarded.ts'
+import { ForwardMetrics } from './forward-metrics.ts'
+import { OwnerCache, type OwnerRows } from './owner-cache.ts'
+import { OwnerForwarder } from './owner-forwarder.ts'
+
+/** The parts of a host's place in a fleet. */
+export interface FleetParts {
+  readonly own: OwnPeer
+  readonly directory: PeerDirectory
+  readonly owners: OwnerRows
+  /** The address of the listener for other hosts. */
+  readonly address: PeerAddress
+  /** The time limits of connections. Default: the usual ones. */
+  readonly times?: PeerTimes
+}
+
+/** The connections of a host with the others. */
+export interface OpenPeers extends FleetWire {
+  /** Listens for other hosts. Resolves with the port. Call it when requests can be served. */
+  listen(): Promise<number>
+  /** Ends all connections with other hosts. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the connections of a host with the others of its fleet: the fleet's authority, the host's
+ * certificate, and the forwarder.
+ */
+export async function openPeers(
+  service: Inside,
+  { own, directory, owners, address, times = peerTimes }: FleetParts,
+): Promise<OpenPeers> {
+  const { store, masterKeys, log, now, monotonic, metrics } = service
+  const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
+  const certificate = await HostCertificate.keep(authority, { hostId: own.hostId, log })
+  const links = new PeerLinks({ certificate, directory, log, times })
+  let serve = (connection: Duplex): void => void connection.destroy()
+  let listener: PeerListener | null = null
+  return {
+    forwarder: new OwnerForwarder({
+      owners: new OwnerCache(owners, { hostId: own.hostId, monotonic }),
+      links,
+      metrics: new ForwardMetrics(metrics.registry),
+      log,
+      acceptMs: times.acceptMs,
+    }),
+    serveWith: (served) => {
+      serve = served
+    },
+    listen: async () => {
+      const answer = acceptForwarded.bind(null, { own, rows: owners, log, serve })
+      listener = await PeerListener.open({ ...address, certificate, directory, log, now, times, answer })
+      return listener.port
+    },
+    close: async () => {
+      certificate.close()
+      links.close()
+      await listener?.close()
+    },
+  }
+}

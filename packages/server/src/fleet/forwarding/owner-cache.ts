@@ -1,0 +1,64 @@
+import type { Owned } from '../../foundation/wire/forwarder.ts'
+
+/** The host that owns a thing, by the row of the thing. */
+export interface OwnerRow {
+  readonly hostId: string
+  /** The start of the host's daemon that took the thing. */
+  readonly epoch: number
+}
+
+/** The rows that name owners. */
+export interface OwnerRows {
+  /**
+   * Returns the owner of a thing of a project. Returns null if there is no such thing in the
+   * project, or if no host owns it.
+   */
+  find(owned: Owned): Promise<OwnerRow | null>
+}
+
+/** The time for which an owner is remembered, in milliseconds. */
+const freshMs = 30_000
+
+/** The most owners that are remembered. The oldest is forgotten first. */
+const mostKept = 50_000
+
+/**
+ * The owners that this host has read lately. An owner may have changed meanwhile, so each host
+ * checks its own rows again. This host's own things are not remembered for the same reason.
+ */
+export class OwnerCache {
+  readonly #rows: OwnerRows
+  readonly #ownHostId: string
+  readonly #monotonic: () => number
+  readonly #kept = new Map<string, { readonly row: OwnerRow; readonly at: number }>()
+
+  /** `monotonic` returns milliseconds. */
+  constructor(rows: OwnerRows, { hostId, monotonic }: { readonly hostId: string; readonly monotonic: () => number }) {
+    this.#rows = rows
+    this.#ownHostId = hostId
+    this.#monotonic = monotonic
+  }
+
+  /** Returns the other host that owns a thing. Returns null if this host answers for it. */
+  async find(owned: Owned): Promise<OwnerRow | null> {
+    const name = nameOf(owned)
+    const kept = this.#kept.get(name)
+    if (kept !== undefined && this.#monotonic() - kept.at < freshMs) return kept.row
+    this.#kept.delete(name)
+    const row = await this.#rows.find(owned)
+    if (row === null || row.hostId === this.#ownHostId) return null
+    this.#kept.set(name, { row, at: this.#monotonic() })
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest)
+    return row
+  }
+
+  /** Forgets the owner of a thing, so that the next search reads its row. */
+  forget(owned: Owned): void {
+    this.#kept.delete(nameOf(owned))
+  }
+}
+
+function nameOf({ type, projectId, id }: Owned): string {
+  return `${type} ${projectId} ${id}`
+}

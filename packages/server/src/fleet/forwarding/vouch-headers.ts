@@ -1,0 +1,114 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { scopes } from '@holt/protocol'
+import { z } from 'zod'
+import type { Vouch } from '../../foundation/request/vouch.ts'
+import type { Owned } from '../../foundation/wire/forwarder.ts'
+
+/** The version of the wire between hosts. A host refuses any other. */
+const wireVersion = '1'
+
+/** The most characters of the facts about a client. */
+const maxVouchLength = 8 * 1024
+
+const Session = z.strictObject({ digest: z.string().max(128), endsAt: z.number() })
+
+const Credential = z.strictObject({
+  keyId: z.string().max(64),
+  keyVersion: z.int(),
+  session: Session.exactOptional(),
+})
+
+const CallerFacts = Credential.extend({
+  projectId: z.string().max(64),
+  keyName: z.string(),
+  scopes: z.array(z.enum(scopes)),
+})
+
+const VisitFacts = z.strictObject({
+  projectId: z.string().max(64),
+  by: z.enum(['key', 'token', 'public']),
+  credential: Credential.nullable(),
+  expiresAt: z.number().nullable(),
+  generation: z.int(),
+})
+
+const Facts = z.strictObject({
+  address: z.string().max(64).nullable(),
+  isSecure: z.boolean(),
+  caller: CallerFacts.nullable(),
+  visit: VisitFacts.nullable(),
+})
+
+const WireHeaders = z.object({
+  'holt-protocol': z.literal(wireVersion),
+  'holt-hops': z.literal('1'),
+  'holt-deadline-ms': z.coerce.number().int().min(1).max(60_000),
+  'holt-owned': z.string().regex(/^(?:runtime|build) \w{1,64} \w{1,64}$/),
+  'holt-caller': z.string().max(maxVouchLength),
+  'x-request-id': z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
+})
+
+/** A forwarded request as its headers on the wire describe it. */
+export interface Forwarded {
+  readonly vouch: Vouch
+  readonly owned: Owned
+  /** The time in which the entry expects the request to be accepted. */
+  readonly deadlineMs: number
+}
+
+/** Returns the headers on the wire of a forwarded request. */
+export function vouchHeaders({
+  vouch,
+  owned,
+  deadlineMs,
+}: Omit<Forwarded, 'vouch'> & { readonly vouch: Omit<Vouch, 'entryHostId'> }): Record<string, string> {
+  const { requestId, address, isSecure, caller, visit } = vouch
+  const facts = {
+    address,
+    isSecure,
+    caller: caller === null ? null : { ...caller, scopes: [...caller.scopes] },
+    visit,
+  }
+  return {
+    'holt-protocol': wireVersion,
+    'holt-hops': '1',
+    'holt-deadline-ms': String(deadlineMs),
+    'holt-owned': `${owned.type} ${owned.projectId} ${owned.id}`,
+    'holt-caller': Buffer.from(JSON.stringify(facts)).toString('base64url'),
+    'x-request-id': requestId,
+  }
+}
+
+/**
+ * Reads the headers on the wire of a forwarded request. Returns null if they have another form.
+ * The project of the caller or visit must be that of the owned thing.
+ */
+export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Forwarded | null {
+  const wire = WireHeaders.safeParse(headers)
+  if (!wire.success) return null
+  const facts = Facts.safeParse(parseJson(Buffer.from(wire.data['holt-caller'], 'base64url').toString()))
+  if (!facts.success) return null
+  const { caller, visit, address, isSecure } = facts.data
+  const [type, projectId = '', id = ''] = wire.data['holt-owned'].split(' ', 3)
+  if ((caller === null) === (visit === null) || (caller ?? visit)?.projectId !== projectId) return null
+  return {
+    vouch: {
+      entryHostId,
+      requestId: wire.data['x-request-id'],
+      address,
+      isSecure,
+      caller: caller === null ? null : { ...caller, scopes: new Set(caller.scopes) },
+      visit,
+    },
+    owned: { type: type === 'build' ? 'build' : 'runtime', projectId, id },
+    deadlineMs: wire.data['holt-deadline-ms'],
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // The schema refuses it.
+  }
+}

@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Vouch } from '../request/vouch.ts'
+import type { RawHeaders } from './end-to-end-headers.ts'
+
+/** A thing that one host of a fleet owns. */
+export interface Owned {
+  readonly type: 'runtime' | 'build'
+  readonly projectId: string
+  readonly id: string
+}
+
+/** A client's request for something that another host may own. */
+export interface Forwardable {
+  readonly owned: Owned
+  readonly request: IncomingMessage
+  /** The path and query for the owner. */
+  readonly target: string
+  /**
+   * The client's headers for the owner, without credentials and without those of one connection.
+   */
+  readonly headers: RawHeaders
+  /** The facts about the client. The forwarder adds the id of this host. */
+  readonly vouch: Omit<Vouch, 'entryHostId'>
+  /** The `traceparent` of the request's span. Null: nothing is traced here. */
+  readonly traceparent: string | null
+  /** True if many bytes may pass. They use another connection than small requests. */
+  readonly isBulk: boolean
+}
+
+/** A forwarded request and the response to its client. */
+export interface ForwardedRequest extends Forwardable {
+  readonly response: ServerResponse
+  /** Called before the head of the answer is written. Returns headers of this host to add. */
+  readonly beforeAnswer: () => Readonly<Record<string, string>>
+}
+
+/** A forwarded upgrade and the connection of its client. */
+export interface ForwardedUpgrade extends Forwardable {
+  readonly socket: Duplex
+  /** The bytes that followed the request's headers. */
+  readonly head: Buffer
+  /** The protocol that the client asks for. */
+  readonly upgrade: string
+}
+
+/** Sends requests to the hosts that own their runtimes and builds. */
+export interface Forwarder {
+  /** Returns true if another host owns a thing. False: this host answers, also with a 404. */
+  isElsewhere(owned: Owned): Promise<boolean>
+  /**
+   * Sends a request to the owner and its answer to the client. Resolves after the answer with its
+   * status, or with null if this host owns the thing by now and nothing was sent. Throws the
+   * client's error if no answer has begun. An answer that breaks off destroys the response.
+   */
+  forward(forwarded: ForwardedRequest): Promise<number | null>
+  /**
+   * Connects a client to the owner after an upgrade, or writes the owner's refusal. Resolves with
+   * the status of the answer, or with null as `forward` does.
+   */
+  forwardUpgrade(forwarded: ForwardedUpgrade): Promise<number | null>
+}
+
+/** The other hosts of a fleet, for the HTTP application. */
+export interface FleetWire {
+  readonly forwarder: Forwarder
+  /**
+   * Sets the function that serves HTTP/1.1 on a connection with a vouch. Each connection carries
+   * one request that another host has forwarded.
+   */
+  serveWith(serve: (connection: Duplex) => void): void
+}
