@@ -3,6 +3,7 @@ export const serviceSettings = [
   'HOLT_STATE_DIR',
   'HOLT_RUN_DIR',
   'HOLT_HOST',
+  'HOLT_PEER_ADDRESS',
   'HOLT_PORT',
   'HOLT_PORT_DOMAIN',
   'HOLT_MCP_HOSTS',

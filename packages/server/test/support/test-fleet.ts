@@ -15,7 +15,7 @@ import { newOwnPeer, startListener, TestDirectory } from './test-hosts.ts'
 import { newStateDir, openTestStore } from './test-store.ts'
 
 /** A host of a fleet in this process, with a real listener for the others. */
-export interface TestHost extends TestServer {
+interface TestHost extends TestServer {
   readonly own: ReturnType<typeof newOwnPeer>
   /** The owners as this host reads them, by the id of the thing. */
   readonly owners: Map<string, string>
@@ -82,7 +82,7 @@ export async function startTestFleet({
 }
 
 /** A request as an owner got it from another host. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   /** The headers on the wire between the hosts. */
   readonly wire: IncomingHttpHeaders
   readonly method: string

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Caller } from './caller.ts'
 
 /** A visit to a port that the entry has admitted. */
-export interface VouchedVisit {
+interface VouchedVisit {
   /** The project of the runtime. */
   readonly projectId: string
   /** The reason of the admission. */
