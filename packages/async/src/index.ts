@@ -1,4 +1,5 @@
 export { GatheredBytes } from './gathered-bytes.ts'
+export { guardWrites, WriteRefused } from './guard-writes.ts'
 export { oddShapeOf } from './json-shape.ts'
 export { KeyedLock } from './keyed-lock.ts'
 export { mergePieces } from './merge-pieces.ts'

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { SyntheticAddresses } from './addresses/synthetic-addresses.ts'
 import type {
@@ -18,6 +18,7 @@ import type { Target } from './policy/decide.ts'
 import { type LookupResult, Resolver } from './resolver/resolver.ts'
 import type { DnsServer } from './resolver/servers.ts'
 import { readProcess } from './session/asking-process.ts'
+import { breakOff } from './session/break-off.ts'
 import { Connection } from './session/connection.ts'
 import type { ConnectionHost } from './session/connection-host.ts'
 import { RequestRate } from './session/rate.ts'
@@ -114,10 +115,14 @@ export class AttachedRuntime implements RuntimeEgress {
     return testConnection(target, { policy: this.#policy, secrets: this.#secrets, findUpstream: findIt })
   }
 
+  resetConnections(): void {
+    for (const connection of [...this.#connections.keys()]) connection.cut(null)
+  }
+
   close(): void {
     this.#isClosed = true
     clearInterval(this.#sweeper)
-    for (const connection of [...this.#connections.keys()]) connection.cut(null)
+    this.resetConnections()
     for (const session of this.#sessions) session.destroy()
     this.#resolver.close()
   }
@@ -147,6 +152,10 @@ export class AttachedRuntime implements RuntimeEgress {
 
   /** Admits a request. Returns false if it exceeds a limit; it is then already refused. */
   #admit(session: ServerHttp2Session, stream: ServerHttp2Stream): boolean {
+    if (this.#options.mayLeave?.() === false) {
+      breakOff(stream, constants.NGHTTP2_REFUSED_STREAM)
+      return false
+    }
     const taken = this.#rate.takeStream()
     if (taken === 'ok' && this.#connections.size < maxStreams) return true
     const now = performance.now()
@@ -177,6 +186,7 @@ export class AttachedRuntime implements RuntimeEgress {
         return runtime.#secrets
       },
       ca: this.#options.ca,
+      mayLeave: this.#options.mayLeave?.bind(this.#options),
       terminator: this.#shared.terminator,
       findUpstream: (target) => this.#findUpstream(target),
       pace: () => this.#rate.pace(),

@@ -216,6 +216,11 @@ export interface AttachOptions {
     readonly known: readonly SyntheticAddress[]
     onAssigned(assigned: SyntheticAddress): void
   }
+  /**
+   * Returns false while nothing may leave the runtime. It is called for each chunk. The connection
+   * of the chunk is then reset, and new connections and queries are refused. Default: always true.
+   */
+  mayLeave?(): boolean
   /** Called for each decision, at most some hundred times a second. It must not throw. */
   onDecision(decision: Decision): void
 }
@@ -241,6 +246,8 @@ export interface RuntimeEgress {
   readonly traffic: Traffic
   /** Connections that are open now. */
   readonly openConnections: number
+  /** Resets every connection out at once. The kernel sends none of their waiting bytes. */
+  resetConnections(): void
   /** Cuts everything. Later connections are closed at once. */
   close(): void
 }

@@ -10,6 +10,8 @@ export interface ConnectionHost {
   readonly ca: RuntimeCa
   readonly terminator: Terminator
   findUpstream(target: Target): Promise<Upstream>
+  /** Returns false while nothing may leave the runtime. Absent: always true. */
+  readonly mayLeave: (() => boolean) | undefined
   /** Resolves when the next request may be read. */
   pace(): Promise<void>
   log(decision: Omit<Decision, 'at'>): void

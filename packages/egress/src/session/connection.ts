@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { mergePieces } from '@holt/async'
+import { guardWrites, mergePieces } from '@holt/async'
 import type { AskingProcess, AttachedSecret, Decision, DenialReason } from '../contract/gateway-contract.ts'
 import {
   type ConnectionToTerminate,
@@ -55,6 +55,7 @@ export class Connection {
     this.#host = options.host
     this.#address = options.target.name === null ? options.target.address.text : null
     this.#streamClosed = new Promise((resolve) => this.#stream.once('close', resolve))
+    this.#guardArrivals()
   }
 
   /** The bytes out of the runtime and into it so far. */
@@ -126,6 +127,21 @@ export class Connection {
     return socket
   }
 
+  /**
+   * Asks before each chunk that arrives from the runtime whether it may leave. A process that was
+   * stopped for long handles arrived data before its timers.
+   */
+  #guardArrivals(): void {
+    const { mayLeave } = this.#host
+    if (mayLeave === undefined) return
+    const push = this.#stream.push.bind(this.#stream)
+    this.#stream.push = (chunk, encoding) => {
+      if (chunk === null || mayLeave()) return push(chunk, encoding)
+      this.cut(null)
+      return false
+    }
+  }
+
   async #dial(): Promise<Socket> {
     const found = await this.#host.findUpstream(this.#target)
     this.#ended.signal.throwIfAborted()
@@ -139,6 +155,8 @@ export class Connection {
     this.#address = socket.remoteAddress ?? this.#address
     const entry = { socket, closed: new Promise<void>((resolve) => socket.once('close', () => resolve())) }
     this.#sockets.push(entry)
+    const { mayLeave } = this.#host
+    if (mayLeave !== undefined) guardWrites(socket, mayLeave)
     socket.once('close', () => this.#noteClosed(entry))
     // The policy may have changed while the connection was made.
     if (deniesPeer(this.#host.policy, socket.remoteAddress)) throw new RefusedConnection('denied_network')

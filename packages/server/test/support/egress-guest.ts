@@ -18,6 +18,7 @@ export async function guestOf({ engine }: Pick<TestServer, 'engine'>, runtimeId:
     update: () => {},
     traffic: { sent: 0, received: 0 },
     openConnections: 0,
+    resetConnections: () => {},
     close: () => {},
     test: () => Promise.reject(),
   })

@@ -40,6 +40,10 @@ export class RecordedEgress implements RuntimeEgress {
     }
   }
 
+  resetConnections(): void {
+    for (const connection of this.connections) connection.destroy()
+  }
+
   close(): void {
     this.closed = true
   }
