@@ -167,6 +167,7 @@ export class PeerLinks {
     })
     session.on('error', (err) => log.debug({ err, host_id: hostId }, 'a connection to another host broke'))
     await settled(session, this.#times.connectMs)
+    if (session.destroyed) throw new Unreachable('the connection to the host broke')
     session.setLocalWindowSize(connectionWindowBytes)
     pingForever(session, this.#times.pingMs)
     return new Line(session, this.#times.idleMs)

@@ -39,6 +39,13 @@ export interface PeerStream {
   readonly headers: IncomingHttpHeaders
 }
 
+/** A connection of a host, with the address that it comes from. */
+interface AdmittedSession {
+  readonly session: ServerHttp2Session
+  readonly peer: ProvedPeer
+  readonly address: string | undefined
+}
+
 /** The parts of a listener for hosts. */
 export interface PeerListenerOptions {
   readonly host: string
@@ -85,6 +92,8 @@ export class PeerListener {
       rejectUnauthorized: true,
       ALPNProtocols: ['h2'],
       handshakeTimeout: handshakeMs,
+      // An answer in several frames would wait for an acknowledgement.
+      noDelay: true,
       settings: wireSettings,
       ...sessionLimits,
     })
@@ -121,15 +130,17 @@ export class PeerListener {
     const { log, times = peerTimes } = this.#options
     session.on('error', (err) => log.debug({ err }, 'a connection of another host broke'))
     let peer: ProvedPeer
+    // The socket of a connection that has ended cannot be read.
+    const address = session.socket.remoteAddress
     try {
       peer = namedPeer(session.socket as TLSSocket)
     } catch (err) {
-      this.#refuse(session, err)
+      this.#refuse(session, address, err)
       return
     }
     const others = [...this.#sessions.values()].filter((hostId) => hostId === peer.hostId).length
     if (others >= maxSessionsPerHost) {
-      this.#refuse(session, new NoPeer('the host has too many connections'))
+      this.#refuse(session, address, new NoPeer('the host has too many connections'))
       return
     }
     this.#sessions.set(session, peer.hostId)
@@ -138,17 +149,16 @@ export class PeerListener {
     pingForever(session, times.pingMs)
     session.on('stream', (stream, headers) => {
       stream.on('error', () => stream.destroy())
-      void this.#answer(session, peer, { hostId: peer.hostId, stream, headers })
+      void this.#answer({ session, peer, address }, { hostId: peer.hostId, stream, headers })
     })
   }
 
-  async #answer(session: ServerHttp2Session, peer: ProvedPeer, asked: PeerStream): Promise<void> {
+  async #answer({ session, peer, address }: AdmittedSession, asked: PeerStream): Promise<void> {
     const { directory, log, now, answer } = this.#options
-    const address = session.socket?.remoteAddress
     try {
       await requireMember(directory, peer, { address, now: now() })
     } catch (err) {
-      if (err instanceof NoPeer) this.#refuse(session, err)
+      if (err instanceof NoPeer) this.#refuse(session, address, err)
       else this.#fail(asked, err)
       return
     }
@@ -158,15 +168,14 @@ export class PeerListener {
     })
   }
 
-  #refuse(session: ServerHttp2Session, err: unknown): void {
-    const { remoteAddress } = session.socket ?? {}
-    this.#options.log.warn({ err, peer: remoteAddress }, 'a connection to the listener for hosts was refused')
+  #refuse(session: ServerHttp2Session, address: string | undefined, err: unknown): void {
+    this.#options.log.warn({ err, peer: address }, 'a connection to the listener for hosts was refused')
     session.destroy(undefined, constants.NGHTTP2_REFUSED_STREAM)
   }
 
   #fail({ stream, hostId }: PeerStream, err: unknown): void {
     this.#options.log.debug({ err, host_id: hostId }, 'a stream of another host was not answered')
-    if (stream.headersSent || stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    if (stream.headersSent || stream.destroyed || stream.closed) stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     else stream.respond({ ':status': 503 }, { endStream: true })
   }
 }

@@ -10,6 +10,8 @@ const mostLost = 3
 export function pingForever(session: Http2Session, everyMs: number): void {
   let unanswered = 0
   const timer = setInterval(() => {
+    // `close` comes later than the end.
+    if (session.destroyed) return
     if (unanswered >= mostLost) {
       session.destroy(new Error(`the host did not answer ${mostLost} pings`))
       return
