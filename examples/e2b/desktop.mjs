@@ -12,9 +12,11 @@ try {
   await desktop.leftClick(300, 200)
   assert.deepEqual(await desktop.getCursorPosition(), { x: 300, y: 200 })
 
-  // The terminal has the keyboard once its window is the active one.
+  // The terminal has the keyboard once its window is the active one. A search fails when another
+  // window ends meanwhile.
   await desktop.launch('xfce4-terminal')
-  await desktop.commands.run('xdotool search --sync --onlyvisible --class xfce4-terminal windowactivate --sync')
+  const window = 'xdotool search --sync --onlyvisible --class xfce4-terminal windowactivate --sync'
+  await desktop.commands.run(`until ${window}; do sleep 0.2; done`)
   await desktop.write('hostname > typed')
   await desktop.press('enter')
   await desktop.commands.run('until [ -s typed ]; do sleep 0.2; done')

@@ -13,10 +13,11 @@ with Sandbox.create(resolution=(800, 600)) as desktop:
     desktop.left_click(300, 200)
     assert desktop.get_cursor_position() == (300, 200)
 
-    # The terminal has the keyboard once its window is the active one.
+    # The terminal has the keyboard once its window is the active one. A search fails when another
+    # window ends meanwhile.
     desktop.launch("xfce4-terminal")
     window = "xdotool search --sync --onlyvisible --class xfce4-terminal windowactivate --sync"
-    desktop.commands.run(window)
+    desktop.commands.run(f"until {window}; do sleep 0.2; done")
     desktop.write("hostname > typed")
     desktop.press("enter")
     desktop.commands.run("until [ -s typed ]; do sleep 0.2; done")
