@@ -46,6 +46,18 @@ test('concurrent changes do not mix', async () => {
   await store.close()
 })
 
+test('reads of one moment occupy nothing afterwards, whether they succeed or not', async () => {
+  const store = await openTestStore()
+  for (let time = 0; time < 10; time += 1) {
+    const policies = await store.atOneMoment((db) => db.selectFrom('policies').select('name').execute())
+    expect(policies).toEqual([])
+    await expect(store.atOneMoment(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  }
+  const project = await ensureDefaultProject(store, 1)
+  expect(await ensureDefaultProject(store, 2)).toBe(project)
+  await store.close()
+})
+
 test('a row with an unknown project is refused', async () => {
   const store = await openTestStore()
   const policy = { policy_id: makeId('policy'), name: 'x', body_json: '{}', revision: 1, created_at: 1, updated_at: 1 }

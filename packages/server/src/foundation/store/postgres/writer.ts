@@ -49,7 +49,10 @@ export interface ChangeUnderWay {
   rollback(): Promise<void>
 }
 
-/** Sends the first statement of a change. The id of a transaction that only reads is null. */
+/**
+ * Sends the first statement of a change. The id of a transaction that only reads is null. `commit`
+ * may release the connection before it settles. It is released then in any case.
+ */
 type Begin = (held: HeldSession) => Promise<{ commit(): Promise<void>; transactionId: string | null }>
 
 /** The options of a writer. */
@@ -170,8 +173,11 @@ export class Writer {
       }
       try {
         const { commit, transactionId } = await begin({ session, connection, release })
-        const rollback = () => this.#rollback({ session, connection, release }, transactionId)
-        return { query: (sql, values) => session.query(sql, values), commit, rollback }
+        return {
+          query: (sql, values) => session.query(sql, values),
+          commit: () => commit().finally(release),
+          rollback: () => this.#rollback(session, transactionId).finally(release),
+        }
       } catch (error) {
         // If this fails, the connection is lost and no transaction is open.
         await session.script('ROLLBACK').catch(() => undefined)
@@ -207,16 +213,13 @@ export class Writer {
       if (!(error instanceof ConnectionLost)) throw error
       release()
       if (!(await this.#wasKept(change))) throw new Undone(error.message)
-    } finally {
-      release()
     }
   }
 
-  async #rollback({ session, release }: HeldSession, transactionId: string | null): Promise<void> {
+  async #rollback(session: Session, transactionId: string | null): Promise<void> {
     // The connection is gone, and with it the transaction.
     await session.script('ROLLBACK').catch(() => undefined)
     if (session.isLost && transactionId !== null) this.#sessions.abandon(transactionId)
-    release()
   }
 
   /**
