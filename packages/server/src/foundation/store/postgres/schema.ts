@@ -58,8 +58,7 @@ BEGIN
   LOOP
     EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', found.owner, found.conname);
   END LOOP;
-END $$
-`
+END $$`
 
 /** Returns the schema version of a database; 0 if there is none. */
 export async function schemaVersion(session: Session): Promise<number> {
@@ -105,31 +104,39 @@ export function migrationScript(from: number, upTo: number): string {
  */
 export async function migratePostgres(session: Session, upTo: number = migrations.length): Promise<void> {
   await makeOwnTables(session)
-  while (await inLock(session, () => nextEntry(session, upTo)));
-  await inLock(session, async () => withoutProjectChecks)
+  while (await migrateOnce(session, upTo));
+  await inLock(session, withoutProjectChecks)
 }
 
 /** Makes the tables of the store itself. */
 export async function makeOwnTables(session: Session): Promise<void> {
-  await inLock(session, async () => ownTables)
+  await inLock(session, ownTables)
 }
 
-/** Returns the script of the next entry. Null if there is none. */
-async function nextEntry(session: Session, upTo: number): Promise<string | null> {
-  const version = await schemaVersion(session)
-  return version < upTo ? migrationScript(version, version + 1) : null
+/** Runs the next entry up to `upTo`. Returns false if there is none. */
+async function migrateOnce(session: Session, upTo: number): Promise<boolean> {
+  return undoing(session, async () => {
+    const { rows } = await session.script(
+      `${beginInLock}; SELECT coalesce(max(version), 0)::int AS version FROM migrations`,
+    )
+    const { version } = rows[0] as { version: number }
+    await session.script(version < upTo ? `${migrationScript(version, version + 1)}; COMMIT` : 'COMMIT')
+    return version < upTo
+  })
 }
 
-/**
- * Runs a script in a transaction with the lock of migrations, which decides the script. Returns
- * false if there is none.
- */
-async function inLock(session: Session, scriptIn: () => Promise<string | null>): Promise<boolean> {
+/** Begins a transaction with the lock of migrations, in SQL. */
+const beginInLock = `BEGIN; SELECT ${locked.migration}`
+
+/** Runs a script in a transaction with the lock of migrations, in one round trip. */
+async function inLock(session: Session, script: string): Promise<void> {
+  await undoing(session, () => session.script(`${beginInLock}; ${script}; COMMIT`))
+}
+
+/** Ends the transaction of a session if `run` throws. */
+async function undoing<Result>(session: Session, run: () => Promise<Result>): Promise<Result> {
   try {
-    await session.script(`BEGIN; SELECT ${locked.migration}`)
-    const script = await scriptIn()
-    await session.script(script === null ? 'COMMIT' : `${script}; COMMIT`)
-    return script !== null
+    return await run()
   } catch (error) {
     // The connection is gone, and with it the transaction.
     await session.script('ROLLBACK').catch(() => undefined)
