@@ -32,6 +32,7 @@ export function toPostgres(entry: string): string {
 /**
  * The tables of the store itself: its history, the name of the daemon that may write, and the
  * number of the last change of each connection. Earlier versions count changes in `holt_writer`.
+ * One row of no connection takes the first page: a full disk has no room for it later.
  */
 export const ownTables = `
 CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL);
@@ -40,6 +41,7 @@ INSERT INTO holt_writer VALUES (1, '', 0) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS holt_commits (
   connection TEXT PRIMARY KEY, change BIGINT NOT NULL, begun TIMESTAMPTZ NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
+INSERT INTO holt_commits VALUES ('', 0, 'infinity') ON CONFLICT DO NOTHING;
 DELETE FROM holt_commits WHERE begun < now() - interval '30 days'`
 
 /**
