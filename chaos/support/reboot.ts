@@ -36,9 +36,8 @@ export async function loseAllInReboot(): Promise<void> {
  */
 export function notedClock(): { readonly bootId: string; readonly offset: number } {
   using database = openStore()
-  const row = database.prepare("SELECT value FROM store_facts WHERE name = 'clock'").get()
-  const [bootId = '', offset] = String(row?.value).split(' ')
-  return { bootId, offset: Number(offset) }
+  const row = database.prepare('SELECT boot_id, clock_offset FROM hosts').get()
+  return { bootId: String(row?.boot_id), offset: Number(row?.clock_offset) }
 }
 
 /** Returns the boot id of this machine. */
@@ -47,9 +46,9 @@ export function bootOfHost(): string {
 }
 
 function forgetClock(): void {
-  const value = `${otherBoot} ${notedClock().offset - otherUptimeMs}`
+  const offset = notedClock().offset - otherUptimeMs
   using database = openStore()
-  database.prepare("UPDATE store_facts SET value = ? WHERE name = 'clock'").run(value)
+  database.prepare('UPDATE hosts SET boot_id = ?, clock_offset = ?').run(otherBoot, offset)
 }
 
 function openStore(): DatabaseSync {

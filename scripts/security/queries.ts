@@ -23,6 +23,8 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'daemon/sweep.ts': [3, 'age, in every project'],
   'e2b/envd/find-signed.ts': [2, 'a signature names no project'],
   'e2b/sandbox/find-sandbox.ts': [1, 'an address names no project; its token is for one runtime'],
+  'fleet/hosts/start-host.ts': [1, 'a host has runtimes of every project'],
+  'fleet/hosts/verdict.ts': [3, 'a verdict is about rows of a host, of every project'],
   'inside/ports/admit-to-port.ts': [1, 'an address names no project; its token is for one runtime'],
   'resources/network/address-book.ts': [1, 'by a runtime that the service has found'],
   'resources/network/decision-log.ts': [1, 'decisions of the gateway, of many runtimes at once'],

@@ -23,13 +23,18 @@ export function openCache(service: Builds, build: BuildUnderWay): BuildCache {
   }
 }
 
-async function get({ store, holds, now }: Builds, build: BuildUnderWay, key: string): Promise<CachedState | null> {
+async function get(
+  { store, holds, now, thisHost }: Builds,
+  build: BuildUnderWay,
+  key: string,
+): Promise<CachedState | null> {
   return store.change(aloneWithRow, async (changes) => {
     const row = await changes
       .updateTable('build_cache')
       .set({ used_at: now() })
       .where('project_id', '=', build.projectId)
       .where('key', '=', key)
+      .where('host_id', '=', thisHost.hostId)
       .returningAll()
       .executeTakeFirst()
     const facts = row === undefined ? undefined : storedJson(row.facts_json)
@@ -51,7 +56,7 @@ async function get({ store, holds, now }: Builds, build: BuildUnderWay, key: str
 }
 
 async function put(
-  { store, holds, now }: Builds,
+  { store, holds, now, thisHost }: Builds,
   { projectId, buildId }: BuildUnderWay,
   { key, state }: { key: string; state: CachedState },
 ): Promise<void> {
@@ -69,8 +74,8 @@ async function put(
     }
     await changes
       .insertInto('build_cache')
-      .values({ project_id: projectId, key, ...facts })
-      .onConflict((conflict) => conflict.columns(['project_id', 'key']).doUpdateSet(facts))
+      .values({ project_id: projectId, key, host_id: thisHost.hostId, ...facts })
+      .onConflict((conflict) => conflict.columns(['project_id', 'key', 'host_id']).doUpdateSet(facts))
       .execute()
     // From here on the row keeps the checkpoint. The build holds it while it continues from it.
     holds.hold(buildId, state.imageDigest)
@@ -141,12 +146,17 @@ async function lockMount({ builds }: Builds, key: string, signal: AbortSignal): 
   }
 }
 
-async function useMount({ store, now }: Builds, { projectId }: BuildUnderWay, mountId: string): Promise<string | null> {
+async function useMount(
+  { store, now, thisHost }: Builds,
+  { projectId }: BuildUnderWay,
+  mountId: string,
+): Promise<string | null> {
   const row = await store.db
     .updateTable('build_mounts')
     .set({ used_at: now() })
     .where('project_id', '=', projectId)
     .where('mount_id', '=', mountId)
+    .where('host_id', '=', thisHost.hostId)
     .returning('file')
     .executeTakeFirst()
   return row?.file ?? null
@@ -154,7 +164,7 @@ async function useMount({ store, now }: Builds, { projectId }: BuildUnderWay, mo
 
 /** Writes the content to a temporary file, and renames it when it is complete. */
 async function writeMount(
-  { store, builds, holds, now }: Builds,
+  { store, builds, holds, now, thisHost }: Builds,
   { projectId, buildId, reporter, stop }: BuildUnderWay,
   { id, tar }: { id: string; tar: AsyncIterable<Uint8Array> },
 ): Promise<void> {
@@ -182,13 +192,14 @@ async function writeMount(
   await failpoint('build.mount-written')
   const at = now()
   const old = await store.change(aloneWith(projectId), async (changes) => {
-    const mine = changes.selectFrom('build_mounts').select('file').where('project_id', '=', projectId)
+    const own = changes.selectFrom('build_mounts').select('file').where('host_id', '=', thisHost.hostId)
+    const mine = own.where('project_id', '=', projectId)
     const before = await mine.where('mount_id', '=', id).executeTakeFirst()
     const facts = { file, size_bytes: sizeBytes, used_at: at }
     await changes
       .insertInto('build_mounts')
-      .values({ project_id: projectId, mount_id: id, created_at: at, ...facts })
-      .onConflict((conflict) => conflict.columns(['project_id', 'mount_id']).doUpdateSet(facts))
+      .values({ project_id: projectId, mount_id: id, host_id: thisHost.hostId, created_at: at, ...facts })
+      .onConflict((conflict) => conflict.columns(['project_id', 'mount_id', 'host_id']).doUpdateSet(facts))
       .execute()
     return before?.file ?? null
   })

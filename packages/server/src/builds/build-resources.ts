@@ -1,6 +1,7 @@
 import { failpoint } from '@holt/failpoints'
 import { HoltError, makeId } from '@holt/protocol'
 import { pause } from '../foundation/async/pause.ts'
+import { ownedBy } from '../foundation/host/this-host.ts'
 import { makeCheckpointId } from '../foundation/rows/checkpoint-id.ts'
 import { aloneWith, aloneWithRow } from '../foundation/store/alone.ts'
 import type { Changes } from '../foundation/store/open-store.ts'
@@ -92,7 +93,7 @@ async function note(
   id: string,
   { projectId, buildId, cpu, memoryMiB, diskMiB }: WantedRuntime,
 ): Promise<void> {
-  const { store, engine, config, starts, arrivals, freeMemoryMiB } = service
+  const { store, engine, config, starts, arrivals, freeMemoryMiB, thisHost } = service
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
   const change = async (changes: Changes) => {
     const adds = { runtimes: 1, cpu, memory_mib: memoryMiB, disk_mib: diskMiB }
@@ -101,7 +102,7 @@ async function note(
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
       freeMemoryMiB: free,
-      promisedMiB: await promisedMiB(changes, arrivals.begin(store, id, memoryMiB)),
+      promisedMiB: await promisedMiB(changes, thisHost, arrivals.begin(store, id, memoryMiB)),
       starting: starts.size,
       overcommit: config.memoryOvercommit,
       reserve: config.reserve,
@@ -109,7 +110,10 @@ async function note(
     })
     await changes
       .insertInto('build_resources')
-      .values({ resource_id: id, build_id: buildId, kind: 'runtime', memory_mib: memoryMiB, cpu, disk_mib: diskMiB })
+      .values({
+        ...{ resource_id: id, build_id: buildId, kind: 'runtime', memory_mib: memoryMiB, cpu, disk_mib: diskMiB },
+        ...ownedBy(thisHost),
+      })
       .execute()
   }
   const alone = projectId === null ? aloneWithRow : aloneWith(projectId)
@@ -117,11 +121,11 @@ async function note(
 }
 
 /** Records an id for a checkpoint of a build before the checkpoint exists. */
-export async function noteCheckpoint({ store }: Builds, buildId: string): Promise<string> {
+export async function noteCheckpoint({ store, thisHost }: Builds, buildId: string): Promise<string> {
   const id = makeCheckpointId()
   await store.db
     .insertInto('build_resources')
-    .values({ resource_id: id, build_id: buildId, kind: 'checkpoint', memory_mib: 0 })
+    .values({ resource_id: id, build_id: buildId, kind: 'checkpoint', memory_mib: 0, ...ownedBy(thisHost) })
     .execute()
   await failpoint('build.checkpoint-noted')
   return id

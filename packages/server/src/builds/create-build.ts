@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { failpoint } from '@holt/failpoints'
 import { type CreateBuild, HoltError, makeId, systemTemplateSizes } from '@holt/protocol'
 import { limitReached } from '../foundation/errors/limit-reached.ts'
+import { ownedBy } from '../foundation/host/this-host.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
 import { aloneWith } from '../foundation/store/alone.ts'
 import type { BuildRow } from '../foundation/store/build-tables.ts'
@@ -143,6 +144,7 @@ async function storeBuild(
       created_at: at,
       started_at: null,
       ended_at: null,
+      ...ownedBy(service.thisHost),
     })
     .returningAll()
     .executeTakeFirstOrThrow()

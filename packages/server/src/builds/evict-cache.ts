@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import type { ThisHost } from '../foundation/host/this-host.ts'
 import { aloneWithService } from '../foundation/store/alone.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { Builds } from './builds.ts'
@@ -20,11 +21,11 @@ interface Kept {
  * stay.
  */
 export async function evictCache(service: Builds): Promise<void> {
-  const { store, config, builds, holds } = service
+  const { store, config, builds, holds, thisHost } = service
   const files = await store.change(aloneWithService, async (changes) => {
-    const kept = await listKept(changes)
+    const kept = await listKept(changes, thisHost)
     const victims = chooseVictims(kept, config.buildCacheBytes, (id) => holds.isHeld(id))
-    for (const victim of victims) await forget(changes, victim)
+    for (const victim of victims) await forget(changes, thisHost, victim)
     return victims.flatMap(({ file }) => file ?? [])
   })
   for (const file of files) await rm(builds.paths.mount(file), { force: true })
@@ -50,20 +51,23 @@ export function chooseVictims<Entry extends Pick<Kept, 'sizeBytes' | 'usedAt' | 
   return victims
 }
 
-async function listKept(db: Queries): Promise<readonly Kept[]> {
+async function listKept(db: Queries, { hostId }: ThisHost): Promise<readonly Kept[]> {
   // The settings of images are not read: a tenant's images could fill the memory with them.
   const facts = ['project_id', 'size_bytes', 'used_at'] as const
   const cached = await db
     .selectFrom('build_cache')
     .select([...facts, 'key', 'checkpoint_id', 'image_digest'])
+    .where('host_id', '=', hostId)
     .execute()
   const pulled = await db
     .selectFrom('pulled_images')
     .select([...facts, 'key', 'image_digest'])
+    .where('host_id', '=', hostId)
     .execute()
   const mounts = await db
     .selectFrom('build_mounts')
     .select([...facts, 'mount_id', 'file'])
+    .where('host_id', '=', hostId)
     .execute()
   const common = (row: { project_id: string; size_bytes: number; used_at: number }) => ({
     projectId: row.project_id,
@@ -95,8 +99,7 @@ async function listKept(db: Queries): Promise<readonly Kept[]> {
   ]
 }
 
-async function forget(db: Queries, { table, projectId, key }: Kept): Promise<void> {
-  if (table === 'build_mounts')
-    await db.deleteFrom(table).where('project_id', '=', projectId).where('mount_id', '=', key).execute()
-  else await db.deleteFrom(table).where('project_id', '=', projectId).where('key', '=', key).execute()
+async function forget(db: Queries, { hostId }: ThisHost, { table, projectId, key }: Kept): Promise<void> {
+  const own = db.deleteFrom(table).where('project_id', '=', projectId).where('host_id', '=', hostId)
+  await own.where(table === 'build_mounts' ? 'mount_id' : 'key', '=', key).execute()
 }

@@ -10,8 +10,9 @@ import type { Builds } from './builds.ts'
  * Returns the container images that the project of a build has pulled. An image that it uses is
  * held until the build ends.
  */
-export function pulledImages({ store, holds, engine, now }: Builds, build: BuildUnderWay): PulledImageStore {
+export function pulledImages({ store, holds, engine, now, thisHost }: Builds, build: BuildUnderWay): PulledImageStore {
   const { projectId, buildId } = build
+  const { hostId } = thisHost
   return {
     get: async (key) => {
       const row = await store.change(aloneWithRow, async (changes) => {
@@ -20,6 +21,7 @@ export function pulledImages({ store, holds, engine, now }: Builds, build: Build
           .set({ used_at: now() })
           .where('project_id', '=', projectId)
           .where('key', '=', key)
+          .where('host_id', '=', hostId)
           .returningAll()
           .executeTakeFirst()
         if (found !== undefined) holds.hold(buildId, found.image_digest)
@@ -38,8 +40,10 @@ export function pulledImages({ store, holds, engine, now }: Builds, build: Build
       const facts = { image_digest: imageDigest, size_bytes: sizeBytes, settings_json: JSON.stringify(settings) }
       await store.db
         .insertInto('pulled_images')
-        .values({ project_id: projectId, key, ...facts, created_at: at, used_at: at })
-        .onConflict((conflict) => conflict.columns(['project_id', 'key']).doUpdateSet({ ...facts, used_at: at }))
+        .values({ project_id: projectId, key, host_id: hostId, ...facts, created_at: at, used_at: at })
+        .onConflict((conflict) =>
+          conflict.columns(['project_id', 'key', 'host_id']).doUpdateSet({ ...facts, used_at: at }),
+        )
         .execute()
       await failpoint('build.remembered')
     },

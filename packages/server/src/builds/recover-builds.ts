@@ -4,19 +4,45 @@ import { aloneWith } from '../foundation/store/alone.ts'
 import { releaseResources } from './build-resources.ts'
 import type { Builds } from './builds.ts'
 import { leaveTemplate, writeEnd } from './end-build.ts'
-import { interrupted } from './failure-reason.ts'
+import { type FailureReason, interrupted } from './failure-reason.ts'
 
 /**
- * Ends the builds of an earlier process, because the data to continue them was only in its memory.
+ * Ends the builds of an earlier process of this host, or one of them, because the data to continue
+ * them was only in its memory.
  */
-export async function failInterrupted({ store, now }: Builds, buildId: string | null = null): Promise<void> {
-  const open = store.db.selectFrom('builds').selectAll().where('ended_at', 'is', null)
-  const left = await (buildId === null ? open : open.where('build_id', '=', buildId)).execute()
+export async function failInterrupted(service: Builds, buildId: string | null = null): Promise<void> {
+  const { hostId } = service.thisHost
+  await endInterrupted(service, { hostId, buildId, reason: interrupted })
+}
+
+/** The builds of a host that nothing works on any more. */
+interface Interrupted {
+  readonly hostId: string
+  /** One of them. Default: all. */
+  readonly buildId?: string | null
+  /** Those of the epochs before this one. Default: all. */
+  readonly before?: number
+  readonly reason: FailureReason
+}
+
+/** Ends builds of a host that have no process, with their events. */
+export async function endInterrupted(
+  { store, now }: Pick<Builds, 'store' | 'now'>,
+  { hostId, buildId = null, before, reason }: Interrupted,
+): Promise<void> {
+  let open = store.db.selectFrom('builds').selectAll().where('host_id', '=', hostId).where('ended_at', 'is', null)
+  if (buildId !== null) open = open.where('build_id', '=', buildId)
+  if (before !== undefined) open = open.where('host_epoch', '<', before)
   const at = now()
-  const end = { status: 'failed', reason: interrupted } as const
+  const end = { status: 'failed', reason } as const
   // Nothing else ends them: the process that ran them is gone.
-  for (const { project_id: projectId, build_id: buildId, template_id: templateId, steps_json } of left) {
-    const more = { reason_json: JSON.stringify(interrupted), steps_json: endedSteps(steps_json) }
+  for (const {
+    project_id: projectId,
+    build_id: buildId,
+    template_id: templateId,
+    steps_json,
+  } of await open.execute()) {
+    const more = { reason_json: JSON.stringify(reason), steps_json: endedSteps(steps_json) }
     await store.change(aloneWith(projectId), async (changes) => {
       await writeEnd(changes, { projectId, buildId }, { ...end, at, more })
       await leaveTemplate(changes, { projectId, buildId, templateId }, { end, at })
@@ -29,12 +55,17 @@ export async function failInterrupted({ store, now }: Builds, buildId: string | 
  * logged, and retried at the next start.
  */
 export async function clearResidue(service: Builds): Promise<void> {
-  const { store, log, builds } = service
+  const { store, log, builds, thisHost } = service
   // The present files are of earlier processes. Later ones are of this process, and may have no row
   // yet.
   const [inContexts, inMounts] = [namesIn(builds.paths.contexts), namesIn(builds.paths.mounts)]
   try {
-    const noted = await store.db.selectFrom('build_resources').select('build_id').distinct().execute()
+    const noted = await store.db
+      .selectFrom('build_resources')
+      .select('build_id')
+      .where('host_id', '=', thisHost.hostId)
+      .distinct()
+      .execute()
     for (const { build_id } of noted) await releaseResources(service, build_id, { forget: true })
     await rm(builds.paths.work, { recursive: true, force: true })
     const contexts = await store.db.selectFrom('build_contexts').select('context_id').execute()

@@ -14,6 +14,7 @@ import { clearResidue } from '../builds/recover-builds.ts'
 import { retakeCheckpoints } from '../builds/retake-checkpoints.ts'
 import { e2bEntry } from '../e2b/entry/e2b-entry.ts'
 import type { FleetParts } from '../fleet/forwarding/open-peers.ts'
+import type { Fleet } from '../fleet/open-fleet.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { readCredentials, writeCredentials } from '../foundation/config/credentials.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
@@ -84,7 +85,7 @@ export interface Server {
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { config } = options
   const controller = new AbortController()
-  const { service, listensAt } = await openDistricts(options, controller.signal)
+  const { service, fleet, listensAt } = await openDistricts(options, controller.signal)
   const clock = await ClockWatch.open(service)
   const projectId = await ensureDefaultProject(service.store, service.now())
   await recover(service)
@@ -93,19 +94,25 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const cleared = clearResidue(service)
   service.builds.runAfter(cleared)
   const known = (await readCredentials(config.stateDir))?.key ?? null
-  const adminKey = await ensureAdminKey(service, { projectId, known, now: service.now() })
+  const adminKey = await ensureAdminKey(service, {
+    projectId,
+    known,
+    now: service.now(),
+    hostId: fleet && service.thisHost.hostId,
+  })
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
   const mounts = [serveMcp, ...(config.console ? [serveConsole] : [])]
-  const fleet = await joinFleet(service, options.fleet ?? null)
-  const app = createApp(service, handlers, { mounts, entries, fleet })
-  const background: Promise<unknown>[] = [following.ended, cleared]
+  const peers = await joinFleet(service, options.fleet ?? null)
+  const app = createApp(service, handlers, { mounts, entries, fleet: peers })
+  fleet?.guardClients(app.server)
+  const background: Promise<unknown>[] = [following.ended, cleared, ...(fleet === null ? [] : [fleet.ended])]
   let secure: SecureListener | null = null
   const close = async () => {
     controller.abort(new Error('the service closes'))
     service.streams.close()
     service.ports.close()
     service.visits.close()
-    await Promise.all([app.close(), secure?.close(), fleet?.close()])
+    await Promise.all([app.close(), secure?.close(), peers?.close()])
     await service.builds.close()
     await service.transitions.close()
     await Promise.allSettled(background)
@@ -124,8 +131,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const url = urlOf(config.host, (app.server.address() as AddressInfo).port)
     listensAt(url)
     service.addresses.listensAt(url)
-    const peerPort = (await fleet?.listen()) ?? null
+    const peerPort = (await peers?.listen()) ?? null
     await writeCredentials(config.stateDir, { url, key: adminKey })
+    await fleet?.becomeReady()
     await service.webhooks.start()
     const { baseSource: source, templateRetryMs } = options
     const templates =
@@ -158,21 +166,22 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 async function openDistricts(
   options: ServerOptions,
   closing: AbortSignal,
-): Promise<{ readonly service: Api; readonly listensAt: (url: string) => void }> {
+): Promise<{ readonly service: Api; readonly fleet: Fleet | null; readonly listensAt: (url: string) => void }> {
   const { config, log, agentTemplates = [], builder, portLimits, failureRate } = options
-  const { foundation, eventNotifier, listensAt } = await openFoundation(options, closing)
+  const { foundation, eventNotifier, fleet, listensAt } = await openFoundation(options, closing)
   const portSecret = await openPortSecret(config.stateDir, log).catch(async (error) => {
     await foundation.store.close()
     throw error
   })
-  const outside = options.outside ?? (await openOutside(config, log))
+  const known = options.outside ?? (await openOutside(config, log))
+  const outside = fleet === null ? known : { ...known, gateway: fleet.guardGateway(known.gateway) }
   const tenancy = openTenancy(foundation, { eventNotifier, dialWebhook: outside.dialWebhook, failureRate })
   const resources = openResources(tenancy, { outside, agentTemplates })
   const runtimes = openRuntimes(resources)
   const builds = openBuilds(runtimes, { builder: builder ?? realBuilder(config, outside), gateway: outside.gateway })
   const service: Api = openInside(builds, { portSecret, portLimits })
   registerGauges(service)
-  return { service, listensAt }
+  return { service, fleet, listensAt }
 }
 
 function realBuilder({ registries }: ServerConfig, { registryNetwork: network }: Outside): Builder {

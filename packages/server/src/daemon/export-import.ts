@@ -8,6 +8,7 @@ import { BuildPaths } from '../builds/paths.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { releaseLock, takeLock } from '../foundation/config/daemon-lock.ts'
 import { writeStoreId } from '../foundation/config/store-file.ts'
+import { aloneWithService } from '../foundation/store/alone.ts'
 import { openStore, storePlace } from '../foundation/store/open-store.ts'
 import { exportStore, type Imported, importStore } from '../foundation/store/transfer/transfer.ts'
 import { countMissing, findMissing, type Missing } from '../runtimes/reconcile/find-missing.ts'
@@ -65,12 +66,17 @@ export async function importFrom(
 
 /**
  * Returns the counts of missing files. A state directory without any files is bound to the store,
- * because the operator is told.
+ * because the operator is told. The hosts of the dump are forgotten: the first service over the
+ * store is its first host, and gets all rows.
  */
 async function settle(config: ServerConfig): Promise<ImportResult['missing']> {
   const { stateDir } = config
   const store = await openStore(storePlace(config))
   try {
+    await store.change(aloneWithService, async (changes) => {
+      await changes.deleteFrom('hosts').execute()
+      await changes.deleteFrom('duties').execute()
+    })
     const { images, checkpoints } = await listStored(stateDir)
     const id = await storeIdOf(store.db)
     const isEmpty = images.length + checkpoints.length === 0 && !existsSync(new BuildPaths(stateDir).contexts)

@@ -1,9 +1,10 @@
 import { KeyedLock } from '@holt/async'
 import type { Engine } from '@holt/engine'
+import type { Fleet } from '../fleet/open-fleet.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
 import type { Foundation } from '../foundation/foundation.ts'
-import { type OwnHost, uncheckedHost } from '../foundation/host/own-host.ts'
+import type { OwnHost } from '../foundation/host/own-host.ts'
 import { Collector } from '../foundation/images/collector.ts'
 import { Holds } from '../foundation/images/holds.ts'
 import type { Log } from '../foundation/log.ts'
@@ -18,6 +19,7 @@ import { noTracer, type Tracer } from '../foundation/tracing/tracer.ts'
 import { Fallbacks } from '../resources/templates/fallbacks.ts'
 import { EventNotifier } from '../tenancy/events/event-notifier.ts'
 import { openOwnStore } from './open-own-store.ts'
+import { openThisHost } from './open-this-host.ts'
 
 /** The given parts of a foundation. */
 export interface FoundationOptions {
@@ -32,8 +34,15 @@ export interface FoundationOptions {
   /** The clock of the host. Default: one from `monotonic` or `now` if given, else the machine's. */
   readonly hostClock?: HostClock
   readonly freeMemoryMiB?: () => Promise<number | null>
-  /** The host of this service. Default: a new one without checks. */
+  /** The host of this service. Default: that of the store, or a new one, without checks. */
   readonly host?: OwnHost
+  /**
+   * Called when the epoch of this host is over: there was a verdict against it. Default: the
+   * process ends, and its manager starts it again.
+   */
+  readonly onOver?: (error: Error) => void
+  /** An open store. Default: the one of the configuration. */
+  readonly store?: Store
   readonly limits?: ConnectionLimits
 }
 
@@ -44,6 +53,8 @@ interface OpenFoundation {
   readonly eventNotifier: EventNotifier
   /** Sets the address at which the service listens. */
   readonly listensAt: (url: string) => void
+  /** This host in its fleet; null: it is in none. */
+  readonly fleet: Fleet | null
 }
 
 /**
@@ -55,11 +66,20 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
   const { freeMemoryMiB = async () => null } = options
   const metrics = new Metrics({ stateDir: config.stateDir, log })
   const eventNotifier = new EventNotifier()
-  const store = eventNotifier.notifyAfterCommits(observeStore(await openOwnStore(options), { metrics, tracer }))
+  const store = eventNotifier.notifyAfterCommits(
+    observeStore(options.store ?? (await openOwnStore(options)), { metrics, tracer }),
+  )
   const masterKeys = await openKeys(options, store).catch(async (error) => {
     await store.close()
     throw error
   })
+  const clocks = clocksOf(options)
+  const { fleet, guarded, ...host } = await openThisHost(store, { ...options, ...clocks, masterKeys, closing }).catch(
+    async (error) => {
+      await store.close()
+      throw error
+    },
+  )
   const fallbacks = new Fallbacks(() => foundation)
   let url = ''
   const foundation: Foundation = {
@@ -69,11 +89,11 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
       tracer,
       onFallback: (...seen) => void fallbacks.note(...seen),
     }),
-    store,
+    store: guarded,
     reads: new KeyedLock(),
     log,
-    ...clocksOf(options),
-    host: options.host ?? uncheckedHost(),
+    ...clocks,
+    ...host,
     freeMemoryMiB,
     limits,
     metrics,
@@ -87,6 +107,7 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
   return {
     foundation,
     eventNotifier,
+    fleet,
     listensAt: (at) => {
       url = at
     },

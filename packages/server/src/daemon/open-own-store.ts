@@ -22,7 +22,7 @@ class ForeignStore extends Error {
 }
 
 interface OwnStoreOptions {
-  readonly config: Pick<ServerConfig, 'stateDir' | 'databaseUrl' | 'adoptStore'>
+  readonly config: Pick<ServerConfig, 'stateDir' | 'databaseUrl' | 'adoptStore'> & Partial<Pick<ServerConfig, 'fleet'>>
   readonly engine: Engine
   readonly log: Log
 }
@@ -51,7 +51,10 @@ export async function openOwnStore({ config, engine, log }: OwnStoreOptions): Pr
     if (id !== null && id === noted) return store
     const belongings = await listBelongings(engine, stateDir)
     const knows = (id === null || noted === null) && (await knowsSome(store.db, belongings))
-    if (countOf(belongings) === 0 && id !== null) await requireFiles(store.db, { place, stateDir, adoptStore, log })
+    // A new host of a fleet has no files.
+    const joins = config.fleet != null
+    if (countOf(belongings) === 0 && id !== null && !joins)
+      await requireFiles(store.db, { place, stateDir, adoptStore, log })
     if (countOf(belongings) > 0 && !knows) {
       if (!adoptStore) throw refusal('is not the one of this state directory: it', { place, stateDir, belongings })
       log.warn(

@@ -2,7 +2,7 @@ import type { Engine } from '@holt/engine'
 import { removeRunDir } from '@holt/engine-host'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { findDaemon, releaseLock, stopCommand, takeLock } from '../foundation/config/daemon-lock.ts'
-import { openInstallation } from '../foundation/config/installation.ts'
+import { findHostId, openInstallation } from '../foundation/config/installation.ts'
 import { readStoreId } from '../foundation/config/store-file.ts'
 import { endedStates } from '../foundation/rows/states.ts'
 import { aloneWithService } from '../foundation/store/alone.ts'
@@ -70,7 +70,7 @@ export async function purgeEngine(
   try {
     const left = await removeEach(await listAll(engine), (id) => engine.remove(id, AbortSignal.timeout(stepTimeoutMs)))
     if (left.length > 0) return left
-    const checkpointIds = await markTerminated(await openStore(storePlace(config)))
+    const checkpointIds = await markTerminated(await openStore(storePlace(config)), await findHostId(config.stateDir))
     return await removeEach(checkpointIds, async (id) => engine.ability('checkpoints')?.remove(id))
   } finally {
     await engine.close()
@@ -99,21 +99,31 @@ async function listAll(engine: Engine): Promise<readonly string[]> {
   return ids
 }
 
-/** Marks the runtimes of all projects as terminated. Returns the checkpoints of the paused ones. */
-async function markTerminated(store: Store): Promise<readonly string[]> {
+/**
+ * Marks the runtimes of all projects as terminated, without those of other hosts of a fleet.
+ * Returns the checkpoints of the paused ones.
+ */
+async function markTerminated(store: Store, hostId: string | null): Promise<readonly string[]> {
   const at = Date.now()
   const checkpointIds = await store.change(aloneWithService, async (changes) => {
+    const hosts = await changes.selectFrom('hosts').select('host_id').where('protocol_max', '>', 0).execute()
+    const others = ['', ...hosts.map(({ host_id }) => host_id).filter((id) => id !== hostId)]
     const rows = await changes
       .selectFrom('runtimes')
       .select(['project_id', 'runtime_id', 'state', 'pause_checkpoint_id'])
       .where('state', 'not in', endedStates)
+      .where(({ eb, or }) => or([eb('host_id', 'is', null), eb('host_id', 'not in', others)]))
       .execute()
     await changes
       .updateTable('runtimes')
       .set(({ eb }) => ({ state: 'terminated', ended_at: at, updated_at: at, revision: eb('revision', '+', 1) }))
       .where('state', 'not in', endedStates)
+      .where(({ eb, or }) => or([eb('host_id', 'is', null), eb('host_id', 'not in', others)]))
       .execute()
-    await changes.deleteFrom('pool_members').execute()
+    await changes
+      .deleteFrom('pool_members')
+      .where(({ eb, or }) => or([eb('host_id', 'is', null), eb('host_id', 'not in', others)]))
+      .execute()
     for (const row of rows) {
       await recordEvent(changes, {
         projectId: row.project_id,

@@ -42,15 +42,11 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
     try {
       await lifetimes.look()
       await endDueTokens(service)
-      if (auditIsLong || count % sweepsPerAuditCleaning === 0) auditIsLong = await oldAudit.removeSome()
-      if (eventsAreMany || count % sweepsPerCleaning === 0) eventsAreMany = await removeOldEvents(service)
+      const cleans = service.duties.holds('cleaner')
+      if (cleans && (auditIsLong || count % sweepsPerAuditCleaning === 0)) auditIsLong = await oldAudit.removeSome()
+      if (cleans && (eventsAreMany || count % sweepsPerCleaning === 0)) eventsAreMany = await removeOldEvents(service)
+      if (cleans && count % sweepsPerCleaning === 0) await cleanRows(service)
       if (count % sweepsPerCleaning === 0) {
-        await removeOldRows(service)
-        await removeOldBuilds(service)
-        await removeOldRequests(service)
-        await removeOldSessions(service)
-        await removeOldDeliveries(service)
-        await removePreviousSecrets(service)
         service.collector.request()
         service.store.refillReserve()
       }
@@ -59,6 +55,16 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
     }
     await pause(sweepMs, service.closing)
   }
+}
+
+/** Removes what is no longer kept, in every table. */
+async function cleanRows(service: Api): Promise<void> {
+  await removeOldRows(service)
+  await removeOldBuilds(service)
+  await removeOldRequests(service)
+  await removeOldSessions(service)
+  await removeOldDeliveries(service)
+  await removePreviousSecrets(service)
 }
 
 /** Removes rows of every project that are older than they are kept. */

@@ -2,7 +2,10 @@ import type { KeyedLock } from '@holt/async'
 import type { Engine } from '@holt/engine'
 import type { ServerConfig } from './config/config.ts'
 import type { ConnectionLimits } from './config/connection-limits.ts'
+import type { Duties } from './host/duties.ts'
+import type { HostDirectory } from './host/host-directory.ts'
 import type { OwnHost } from './host/own-host.ts'
+import type { ThisHost } from './host/this-host.ts'
 import type { Collector } from './images/collector.ts'
 import type { Holds } from './images/holds.ts'
 import type { Log } from './log.ts'
@@ -26,6 +29,12 @@ export interface Foundation {
   readonly monotonic: () => number
   readonly hostClock: HostClock
   readonly host: OwnHost
+  /** The host of this process, by which its own rows are known. */
+  readonly thisHost: ThisHost
+  /** The hosts of the fleet, as this host sees them. */
+  readonly hosts: HostDirectory
+  /** The work for the whole fleet that this host does. */
+  readonly duties: Duties
   /** Returns the memory that the host can give now, or null if unknown. */
   readonly freeMemoryMiB: () => Promise<number | null>
   /** The limits of client connections and of their data. */

@@ -10,10 +10,10 @@ import { hasPostgres, startCluster } from '../support/postgres-cluster.ts'
 
 /** A reference of a project to an image. */
 async function refer(db: Queries, projectId: string, digest: string): Promise<void> {
-  const row = { project_id: projectId, key: digest, image_digest: digest, size_bytes: 1, settings_json: '{}' }
+  const row = { project_id: projectId, key: digest, host_id: 'h', image_digest: digest, size_bytes: 1 }
   await db
     .insertInto('pulled_images')
-    .values({ ...row, created_at: 1, used_at: 1 })
+    .values({ ...row, settings_json: '{}', created_at: 1, used_at: 1 })
     .execute()
 }
 
@@ -32,6 +32,7 @@ test.skipIf(!hasPostgres())('an image is kept that an unfinished change has foun
   const removed: string[] = []
   const service = {
     store,
+    thisHost: { hostId: 'h', epoch: 1, fenced: false },
     holds: new Holds(),
     closing: new AbortController().signal,
     config: { buildCacheBytes: 2 ** 40 },

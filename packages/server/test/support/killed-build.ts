@@ -48,6 +48,8 @@ async function writeRows(
 ): Promise<void> {
   const store = await openTestStore(stateDir)
   const { project_id } = await store.db.selectFrom('projects').selectAll().executeTakeFirstOrThrow()
+  const host = await store.db.selectFrom('hosts').selectAll().executeTakeFirstOrThrow()
+  const owner = { host_id: host.host_id, host_epoch: host.epoch }
   const step = { step: 1, text: 'RUN x', stage: null, line: 1, duration_ms: null }
   const steps = ['done', 'running', 'waiting'].map((state) => ({ ...step, state }))
   const template_id = makeId('template')
@@ -60,9 +62,9 @@ async function writeRows(
   const text = { warnings_json: '[]', ignored_json: '[]', steps_json: JSON.stringify(steps) }
   await store.db
     .insertInto('builds')
-    .values({ ...common, ...text, build_id: buildId, status, log_cursor: 0, log_bytes: 0, started_at: 1 })
+    .values({ ...common, ...text, build_id: buildId, status, log_cursor: 0, log_bytes: 0, started_at: 1, ...owner })
     .execute()
-  const noted = { build_id: buildId, memory_mib: 4096 }
+  const noted = { build_id: buildId, memory_mib: 4096, ...owner }
   await store.db
     .insertInto('build_resources')
     .values([

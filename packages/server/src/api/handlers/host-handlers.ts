@@ -62,10 +62,10 @@ function classOf(facts: IsolationFacts): Host['isolation'][string] {
 }
 
 async function capacityOf(service: Api, facts: EngineFacts): Promise<HostCapacity> {
-  const { config, store, usage } = service
+  const { config, store, usage, thisHost } = service
   const [availableMiB, promised, runtimes] = await Promise.all([
     service.freeMemoryMiB(),
-    promisedMiB(store.db),
+    promisedMiB(store.db, thisHost),
     runtimesByState(service),
   ])
   return {

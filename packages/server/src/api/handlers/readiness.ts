@@ -14,6 +14,7 @@ export interface HostReadiness {
 /** Returns the facts of the host, and the reasons why it cannot create runtimes. */
 export async function readinessOf(service: Api): Promise<HostReadiness> {
   const facts = await described(service)
+  if (service.thisHost.fenced) return { facts, reasons: ['This host has lost its contact to the fleet.'] }
   return { facts, reasons: [...engineReasons(facts), ...(await templateReasons(service))] }
 }
 

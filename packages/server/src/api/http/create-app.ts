@@ -5,6 +5,7 @@ import { mergePieces } from '@holt/async'
 import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { ConnectionLimits } from '../../foundation/config/connection-limits.ts'
+import { fencedError } from '../../foundation/host/require-own.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
 import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import type { FleetWire } from '../../foundation/wire/forwarder.ts'
@@ -68,7 +69,11 @@ export function createApp(
   const entries = makers.map((make) => make(service, accounts))
   const forwarder = fleet?.forwarder ?? null
   const ownUpgrades = [portUpgrades(service, forwarder), attachUpgrades(service, forwarder)]
-  const upgradeHandlers: readonly UpgradeHandler[] = [...entries.map(({ upgrades }) => upgrades), ...ownUpgrades]
+  const upgradeHandlers: readonly UpgradeHandler[] = [
+    refusedWhileFenced(service),
+    ...entries.map(({ upgrades }) => upgrades),
+    ...ownUpgrades,
+  ]
   const answerForPort = portRequests(service, forwarder)
   const app = fastify({
     logger: false,
@@ -96,6 +101,7 @@ export function createApp(
     reply.raw.setMaxListeners(30)
     reply.headers(standingHeaders(request.id))
     requireOneFraming(request.raw, reply.raw)
+    if (service.thisHost.fenced && !whileFenced.has(request.routeOptions.url ?? '')) throw fencedError()
   })
   app.addHook('onSend', async (request, reply) => closeAfterLongBody(request.raw, reply.raw))
   app.addHook('onRequestAbort', async (request) => void request.raw.destroy())
@@ -109,6 +115,14 @@ export function createApp(
   for (const mount of mounts) mount(app, service, accounts)
   serveSite(app)
   return app
+}
+
+/** The paths that a fenced host answers. */
+const whileFenced: ReadonlySet<string> = new Set([routes.health.path, routes.readiness.path, routes.metrics.path])
+
+/** Refuses every other protocol while the host is fenced. */
+function refusedWhileFenced({ thisHost }: Api): UpgradeHandler {
+  return { claims: () => thisHost.fenced, open: () => Promise.reject(fencedError()) }
 }
 
 interface PeerServerParts {
@@ -139,6 +153,8 @@ function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute,
     dropRestOfBody(request, response)
     connections.answerInOrder(request, response, () => {
       const lend = () => connections.lend(request.socket)
+      // A fenced host refuses every request in the same way.
+      if (service.thisHost.fenced) return answerByRoute(request, response)
       if (entries.some((entry) => entry.answers(request, response, lend))) return
       if (answerForPort(request, response)) lend()
       else answerByRoute(request, response)

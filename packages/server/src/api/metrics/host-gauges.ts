@@ -24,7 +24,7 @@ export function registerHostGauges(registry: Registry, service: Api): void {
       const [facts, available, promised] = await Promise.all([
         engine.describe(),
         freeMemoryMiB(),
-        promisedMiB(store.db),
+        promisedMiB(store.db, service.thisHost),
       ])
       this.reset()
       this.set({ kind: 'total' }, facts.memoryMiB * bytesPerMiB)

@@ -3,6 +3,7 @@ import { Isolation, parseMiB, type Quotas } from '@holt/protocol'
 import { z } from 'zod'
 import { type E2bConfig, e2bOf, e2bSettings } from './e2b-settings.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
+import { type FleetConfig, fleetOf, fleetSettings, wrongFleet } from './fleet-settings.ts'
 import { type PeerAddress, peerSettings } from './peer-settings.ts'
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
@@ -250,6 +251,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
       .describe(
         '`1`, for one start: adopt a store that does not match the state directory. Runtimes that the store does not list are deleted. It also starts without lost master keys or files. See [store.md](store.md#which-store-is-whose).',
       ),
+    ...fleetSettings,
     ...peerSettings,
     ...e2bSettings,
     ...tlsSettings,
@@ -326,6 +328,8 @@ export interface ServerConfig {
    * store does not list is deleted then.
    */
   readonly adoptStore: boolean
+  /** The times of the fleet; null: the machine is in none. */
+  readonly fleet: FleetConfig | null
   /** The address of the listener for other hosts; null: the service has none. */
   readonly peerAddress: PeerAddress | null
   /** The entry for E2B's clients; null: it is off. */
@@ -346,7 +350,7 @@ export class ConfigError extends Error {
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = environment({ allowRemote: given.HOLT_ALLOW_REMOTE === '1' }).safeParse(given)
-  const together = wrongTls(given).map(([name, message]) => `${name}: ${message}`)
+  const together = [...wrongTls(given), ...wrongFleet(given)].map(([name, message]) => `${name}: ${message}`)
   if (!parsed.success || together.length > 0) {
     const issues = parsed.error?.issues ?? []
     throw new ConfigError(
@@ -387,6 +391,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     issuer: data.HOLT_ISSUER ?? null,
     databaseUrl: data.HOLT_DATABASE_URL ?? null,
     adoptStore: data.HOLT_ADOPT_STORE === '1',
+    fleet: fleetOf(data),
     tracing: tracingOf(data),
     peerAddress: data.HOLT_PEER_ADDRESS ?? null,
     e2b: e2bOf(data),

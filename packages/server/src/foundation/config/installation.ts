@@ -32,6 +32,12 @@ export async function findInstallation(stateDir: string): Promise<string | null>
   return text === null ? null : parsed(text).id
 }
 
+/** Returns the id of the host that has this state directory; null if it has none yet. */
+export async function findHostId(stateDir: string): Promise<string | null> {
+  const text = await readIfThere(pathOf(stateDir))
+  return text === null ? null : (parsed(text).host_id ?? null)
+}
+
 /**
  * Returns the id of the host of an opened installation. Makes and stores it at the first call. Only
  * the service may call this, because it alone writes the state directory.

@@ -38,6 +38,10 @@ const groups: readonly Group[] = [
   },
   { title: 'Fleet', names: ['HOLT_PEER_ADDRESS'] },
   {
+    title: 'Fleet',
+    names: ['HOLT_FLEET', 'HOLT_FLEET_SUSPECT', 'HOLT_FLEET_FENCE', 'HOLT_FLEET_VERDICT', 'HOLT_FLEET_DUTY'],
+  },
+  {
     title: 'Runtimes',
     names: [
       'HOLT_ISOLATION',

@@ -14,7 +14,7 @@ export interface OwnHost {
   readonly checks: () => Promise<CheckedMachine>
 }
 
-/** Returns a host of a new id, whose machine is not checked. */
-export function uncheckedHost(): OwnHost {
-  return { hostId: makeId('host'), checks: async () => ({ checks: [], checkedAt: Date.now() }) }
+/** Returns a host whose machine is not checked. Its id is new, if none is given. */
+export function uncheckedHost(hostId: string = makeId('host')): OwnHost {
+  return { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) }
 }

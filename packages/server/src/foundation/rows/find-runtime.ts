@@ -1,6 +1,7 @@
 import { HoltError, isIdParam, StateReason } from '@holt/protocol'
 import { idNotFound } from '../errors/not-found.ts'
 import type { Foundation } from '../foundation.ts'
+import { requireOwn } from '../host/require-own.ts'
 import { compileOnce } from '../store/compile-once.ts'
 import type { RuntimeRow } from '../store/tables.ts'
 import { isDeleted } from './states.ts'
@@ -38,8 +39,9 @@ export async function findRuntime(
 /** Returns a project's running runtime. Does not resume a paused one. */
 export async function findRunning(service: Foundation, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
-  if (row.state === 'running') return row
-  throw notRunning(row)
+  if (row.state !== 'running') throw notRunning(row)
+  requireOwn(service, row)
+  return row
 }
 
 /** Returns the error for a runtime that does not run. */

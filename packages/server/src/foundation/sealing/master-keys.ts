@@ -66,6 +66,11 @@ export class MasterKeys {
     return this.#current.id
   }
 
+  /** The ids of all keys. */
+  get ids(): readonly string[] {
+    return this.#keys.map(({ id }) => id)
+  }
+
   /** True while a rotation is incomplete. */
   get rotating(): boolean {
     return this.#keys.length > 1

@@ -28,6 +28,9 @@ export interface BuildsTable {
   readonly created_at: number
   readonly started_at: number | null
   readonly ended_at: number | null
+  /** The host that runs the build, and its epoch then. */
+  readonly host_id: string | null
+  readonly host_epoch: number | null
 }
 
 /** The requests of builds, without secret values. The oldest of a project are removed first. */
@@ -56,6 +59,9 @@ export interface BuildResourcesTable {
   readonly memory_mib: number
   readonly cpu: Generated<number>
   readonly disk_mib: Generated<number>
+  /** The host on which the resource is, and its epoch at the time of writing. */
+  readonly host_id: string | null
+  readonly host_epoch: number | null
 }
 
 /**
@@ -77,6 +83,8 @@ export interface BuildContextsTable {
 export interface BuildCacheTable {
   readonly project_id: string
   readonly key: string
+  /** The host on whose disk the result is. */
+  readonly host_id: string
   readonly type: 'image' | 'checkpoint'
   readonly image_digest: string
   readonly checkpoint_id: string | null
@@ -90,6 +98,8 @@ export interface BuildCacheTable {
 export interface BuildMountsTable {
   readonly project_id: string
   readonly mount_id: string
+  /** The host on whose disk the file is. */
+  readonly host_id: string
   readonly file: string
   readonly size_bytes: number
   readonly created_at: number
@@ -103,6 +113,8 @@ export interface BuildMountsTable {
 export interface PulledImagesTable {
   readonly project_id: string
   readonly key: string
+  /** The host on whose disk the image is. */
+  readonly host_id: string
   readonly image_digest: string
   readonly size_bytes: number
   readonly settings_json: string

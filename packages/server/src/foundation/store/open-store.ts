@@ -67,8 +67,8 @@ export type StorePlace =
 interface StoreSettings {
   readonly stateDir: string
   readonly databaseUrl: string | null
-  /** True if several daemons share the database. */
-  readonly fleet?: boolean
+  /** Not null if the daemons of a fleet share the database. Default: it is for one daemon alone. */
+  readonly fleet?: object | null
 }
 
 /** Returns the path of the database of a state directory. */
@@ -77,10 +77,10 @@ export function databasePath(stateDir: string): string {
 }
 
 /** Returns the place of an installation's store. */
-export function storePlace({ stateDir, databaseUrl, fleet = false }: StoreSettings): StorePlace {
+export function storePlace({ stateDir, databaseUrl, fleet = null }: StoreSettings): StorePlace {
   return databaseUrl === null
     ? { type: 'sqlite', path: databasePath(stateDir) }
-    : { type: 'postgres', url: databaseUrl, fleet }
+    : { type: 'postgres', url: databaseUrl, fleet: fleet !== null }
 }
 
 /** Returns true if the place has a store. Makes nothing. */

@@ -178,6 +178,11 @@ interface RuntimesTable {
   readonly ended_at: number | null
   readonly updated_at: number
   readonly revision: number
+  /** The host that may act on the runtime, and its epoch. Null: no host, because it has ended. */
+  readonly host_id: string | null
+  readonly host_epoch: number | null
+  /** The host with a copy of the checkpoint of a paused runtime that no host owns. */
+  readonly near_host_id: string | null
 }
 
 /**
@@ -206,6 +211,9 @@ interface SnapshotsTable {
   readonly size_bytes: number | null
   readonly settings_json: string
   readonly created_at: number
+  /** The host that writes the snapshot, on whose disk it is, and its epoch then. */
+  readonly host_id: string | null
+  readonly host_epoch: number | null
 }
 
 /**
@@ -223,6 +231,9 @@ interface PoolMembersTable {
   readonly disk_mib: number
   readonly state: 'making' | 'ready'
   readonly created_at: number
+  /** The host that has the member, and its epoch. */
+  readonly host_id: string | null
+  readonly host_epoch: number | null
 }
 
 /**
@@ -358,12 +369,54 @@ interface DecisionsTable {
   readonly item_json: string
 }
 
+/** Hosts: the machines that serve this store. A machine that is in no fleet is the only one. */
+interface HostsTable {
+  readonly host_id: string
+  /**
+   * One more with each start of its service in a fleet, and with each verdict against it. A row of
+   * an earlier epoch is not this one's.
+   */
+  readonly epoch: number
+  /** The number of beats in this epoch. */
+  readonly beat: number
+  readonly state: HostState
+  readonly wanted: HostWish
+  /** The address at which other hosts reach it: `10.1.2.3:4659`. Empty: none. */
+  readonly address: string
+  /** The class of the checkpoints that it can restore; null: unknown. */
+  readonly class_id: string | null
+  /** The versions of the protocol between hosts that it speaks. 0: it is in no fleet. */
+  readonly protocol_min: number
+  readonly protocol_max: number
+  readonly version: string
+  /** The ids of its master keys, separated by commas. */
+  readonly key_ids: string
+  /**
+   * A boot of the host, and the lead of the wall clock over the host's own clock in that boot, in
+   * milliseconds. Deadlines of its runtimes agree with that wall clock. Null: not stored yet.
+   */
+  readonly boot_id: string
+  readonly clock_offset: number | null
+  readonly facts_json: string
+  readonly node: string | null
+  readonly zone: string | null
+  readonly joined_at: number
+  readonly seen_at: number
+}
+
+/** The host that does each duty of the fleet. Its holder increments `turn`. */
+interface DutiesTable {
+  readonly name: string
+  readonly host_id: string
+  readonly host_epoch: number
+  readonly turn: number
+}
+
 /** Facts about the store itself. */
 interface StoreFactsTable {
   /**
    * `id`: the identity of this store, which equals that in `store.json` of its state directory.
-   * `clock`: the id of a boot, and the lead of the wall clock over the host's own clock in that
-   * boot, in milliseconds (`BOOT OFFSET`). Deadlines agree with that wall clock.
+   * `clock`: what earlier versions stored of the host's clocks. `hosts` has that now.
    */
   readonly name: 'id' | 'clock'
   readonly value: string
@@ -402,7 +455,14 @@ export interface Tables {
   readonly build_mounts: BuildMountsTable
   readonly pulled_images: PulledImagesTable
   readonly store_facts: StoreFactsTable
+  readonly hosts: HostsTable
+  readonly duties: DutiesTable
 }
+
+/** The state of a host: `lost` and `gone` hosts act on nothing. */
+export type HostState = 'joining' | 'ready' | 'cordoned' | 'draining' | 'lost' | 'gone'
+/** The state that an operator wants of a host. */
+export type HostWish = 'ready' | 'cordoned' | 'draining' | 'gone'
 
 /** A project as stored. */
 export type ProjectRow = Selectable<ProjectsTable>
@@ -417,6 +477,8 @@ export type RuntimeRow = Selectable<RuntimesTable>
 export type SnapshotRow = Selectable<SnapshotsTable>
 /** A runtime of a pool as stored. */
 export type PoolMemberRow = Selectable<PoolMembersTable>
+/** A host as stored. */
+export type HostRow = Selectable<HostsTable>
 /** A policy as stored. */
 export type PolicyRow = Selectable<PoliciesTable>
 /** A provider as stored. */

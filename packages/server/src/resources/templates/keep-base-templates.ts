@@ -7,6 +7,9 @@ const firstWaitMs = 5_000
 /** The longest pause in milliseconds. An attempt may cost a minute of two cores. */
 const longestWaitMs = 10 * 60_000
 
+/** The interval at which a host looks if the templates have become its duty, in milliseconds. */
+const dutyWaitMs = 5_000
+
 /** Base templates in progress. */
 export interface BaseTemplates {
   /** Settles when the first attempt has succeeded or failed. */
@@ -17,7 +20,8 @@ export interface BaseTemplates {
 
 /**
  * Makes the base templates, and retries after a failure. The pause begins at a few seconds and
- * doubles, while the service runs.
+ * doubles, while the service runs. In a fleet one host makes them. The others wait until it is
+ * their duty.
  */
 export function keepBaseTemplates(service: Resources, work: BaseWork, firstMs = firstWaitMs): BaseTemplates {
   const { promise: tried, resolve } = Promise.withResolvers<void>()
@@ -30,6 +34,11 @@ async function repeat(
   work: BaseWork,
   { firstMs, onTried }: { firstMs: number; onTried: () => void },
 ): Promise<void> {
+  while (!service.duties.holds('base_templates')) {
+    onTried()
+    await pause(dutyWaitMs, service.closing)
+    if (service.closing.aborted) return
+  }
   for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     const made = await makeBaseTemplates(service, work).catch((error) => {
       // The reason could not be stored either. A service without new templates still serves its

@@ -49,7 +49,7 @@ export async function requireRoom(
     arrives = false,
   }: { wanted: WantedRoom; host: HostFacts; refuse?: Refuse; arrives?: boolean },
 ): Promise<RequiredRoom> {
-  const { starts, restores, transitions, arrivals, store, config } = service
+  const { starts, restores, transitions, arrivals, store, config, thisHost } = service
   const { projectId, runtimeId, size } = wanted
   await attempt(refuse, () => requireFreeRuntimeName(db, wanted))
   const quotas = await attempt(refuse, () => requireQuotas(service, db, { projectId, adds: addsOf(size) }, refuse))
@@ -58,7 +58,7 @@ export async function requireRoom(
     hostMemoryMiB: host.facts.memoryMiB,
     diskFreeMiB: host.facts.diskFreeMiB,
     freeMemoryMiB: host.freeMemoryMiB,
-    promisedMiB: await promisedMiB(db, before),
+    promisedMiB: await promisedMiB(db, thisHost, before),
     starting: starts.size + transitions.resuming,
     overcommit: config.memoryOvercommit,
     reserve: config.reserve,

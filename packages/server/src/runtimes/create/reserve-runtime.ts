@@ -1,4 +1,5 @@
 import type { RuntimeState } from '@holt/protocol'
+import { ownedBy } from '../../foundation/host/this-host.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
@@ -59,7 +60,7 @@ export async function reserveRuntime(
     const started = claimed?.running === true ? ({ state: 'running', started_at: at, updated_at: at } as const) : {}
     const stored = await changes
       .insertInto('runtimes')
-      .values({ ...row, ...started })
+      .values({ ...row, ...started, ...ownedBy(service.thisHost) })
       .returningAll()
       .executeTakeFirstOrThrow()
     const ref = { projectId: row.project_id, runtimeId: row.runtime_id }

@@ -25,14 +25,14 @@ interface Reading {
   readonly offset: number
 }
 
-type Parts = Pick<Runtimes, 'store' | 'log' | 'now' | 'hostClock'>
+type Parts = Pick<Runtimes, 'store' | 'log' | 'now' | 'hostClock' | 'thisHost'>
 
 /**
- * Detects changes of the wall clock, and moves the deadlines of runtimes by the same amount.
- * Deadlines are wall clock times in the database, so that they survive restarts. The offset to the
- * host's monotonic clock is stored in the same transaction, so that changes while no service runs
- * are detected too. A deadline that was written after the change is not moved. After a reboot of
- * the host the wall clock is trusted.
+ * Detects changes of the wall clock, and moves the deadlines of this host's runtimes by the same
+ * amount. Deadlines are wall clock times in the database, so that they survive restarts. The offset
+ * to the host's monotonic clock is stored in the same transaction, so that changes while no service
+ * runs are detected too. A deadline that was written after the change is not moved. After a reboot
+ * of the host the wall clock is trusted.
  */
 export class ClockWatch {
   readonly #service: Parts
@@ -61,8 +61,8 @@ export class ClockWatch {
    * because it is unknown if one was written after a clock change.
    */
   static async open(service: Parts): Promise<ClockWatch> {
-    const { db } = service.store
-    const watch = new ClockWatch(service, { offset: await keptOffset(service), deadlines: await deadlinesIn(db) })
+    const [offset, deadlines] = [await keptOffset(service), await deadlinesIn(service.store.db, service)]
+    const watch = new ClockWatch(service, { offset, deadlines })
     await watch.look().catch((err: unknown) => {
       // The service is of use without: the sweep looks again.
       service.log.error({ err }, 'the deadlines could not be compared with the clock')
@@ -82,7 +82,7 @@ export class ClockWatch {
     const offset = wasSet ? reading.offset : known
     await this.#service.store.change(aloneWithRow, async (changes) => {
       if (wasSet) await this.#move(changes, byMs, reading)
-      await keepOffset(changes, this.#service.hostClock.bootId, offset)
+      await keepOffset(changes, this.#service, offset)
     })
     this.#offset = offset
     this.#isKept = true
@@ -99,7 +99,7 @@ export class ClockWatch {
   }
 
   async #move(changes: Changes, byMs: number, reading: Reading): Promise<void> {
-    for (const row of await deadlinesIn(changes)) {
+    for (const row of await deadlinesIn(changes, this.#service)) {
       if (this.#isNew(row, reading)) continue
       await changes
         .updateTable('runtimes')
@@ -135,10 +135,11 @@ function noteOf(rows: readonly Deadline[]): ReadonlyMap<string, number | null> {
   return new Map(rows.map(({ runtime_id, expires_at }) => [runtime_id, expires_at]))
 }
 
-function deadlinesIn(db: Queries): Promise<readonly Deadline[]> {
+function deadlinesIn(db: Queries, { thisHost }: Parts): Promise<readonly Deadline[]> {
   return db
     .selectFrom('runtimes')
     .select(['runtime_id', 'expires_at', 'updated_at'])
+    .where('host_id', '=', thisHost.hostId)
     .where('expires_at', 'is not', null)
     .where('ended_at', 'is', null)
     .execute()
@@ -148,18 +149,19 @@ function deadlinesIn(db: Queries): Promise<readonly Deadline[]> {
  * Returns the stored offset of an earlier process of this boot, in milliseconds. Null if there is
  * none.
  */
-async function keptOffset({ store, hostClock }: Parts): Promise<number | null> {
-  const row = await store.db.selectFrom('store_facts').select('value').where('name', '=', 'clock').executeTakeFirst()
-  const [boot, text] = row?.value.split(' ') ?? []
-  const offset = Number(text)
-  return boot === hostClock.bootId && Number.isFinite(offset) ? offset : null
+async function keptOffset({ store, hostClock, thisHost }: Parts): Promise<number | null> {
+  const row = await store.db
+    .selectFrom('hosts')
+    .select(['boot_id', 'clock_offset'])
+    .where('host_id', '=', thisHost.hostId)
+    .executeTakeFirst()
+  return row?.boot_id === hostClock.bootId ? row.clock_offset : null
 }
 
-async function keepOffset(changes: Changes, bootId: string, offset: number): Promise<void> {
-  const value = `${bootId} ${Math.round(offset)}`
+async function keepOffset(changes: Changes, { hostClock, thisHost }: Parts, offset: number): Promise<void> {
   await changes
-    .insertInto('store_facts')
-    .values({ name: 'clock', value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .updateTable('hosts')
+    .set({ boot_id: hostClock.bootId, clock_offset: Math.round(offset) })
+    .where('host_id', '=', thisHost.hostId)
     .execute()
 }

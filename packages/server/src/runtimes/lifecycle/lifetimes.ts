@@ -46,11 +46,13 @@ export class Lifetimes {
    */
   async look(): Promise<void> {
     await this.#clock.look()
-    const { db } = this.#service.store
+    const { thisHost, store } = this.#service
+    const { db } = store
     const at = this.#service.now()
     const live = await db
       .selectFrom('runtimes')
       .selectAll()
+      .where('host_id', '=', thisHost.hostId)
       .where('ended_at', 'is', null)
       .where('state', '!=', 'paused')
       .execute()

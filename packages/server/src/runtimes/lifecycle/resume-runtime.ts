@@ -84,7 +84,7 @@ export async function admitBack(service: Runtimes, row: RuntimeRow): Promise<Run
 
 /** Returns the check that admits a paused runtime like a new one, because it has no memory. */
 async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: Queries) => Promise<void>> {
-  const { store, engine, freeMemoryMiB, starts, restores, arrivals, transitions, config } = service
+  const { store, engine, freeMemoryMiB, starts, restores, arrivals, transitions, config, thisHost } = service
   const { runtime_id, project_id: projectId, cpu, memory_mib } = row
   const [facts, free] = await Promise.all([engine.describe(), freeMemoryMiB()])
   const broughtBack = await writtenMiB(service, row)
@@ -96,7 +96,7 @@ async function admission(service: Runtimes, row: RuntimeRow): Promise<(changes: 
       hostMemoryMiB: facts.memoryMiB,
       diskFreeMiB: facts.diskFreeMiB,
       freeMemoryMiB: free,
-      promisedMiB: await promisedMiB(changes, arrivals.begin(store, runtime_id, memory_mib)),
+      promisedMiB: await promisedMiB(changes, thisHost, arrivals.begin(store, runtime_id, memory_mib)),
       // It is one of those that are coming back itself.
       starting: starts.size + transitions.resuming - 1,
       overcommit: config.memoryOvercommit,

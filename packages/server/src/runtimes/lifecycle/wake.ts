@@ -1,6 +1,8 @@
 import { Waiters } from '@holt/async'
 import { HoltError } from '@holt/protocol'
+import { requireOwn } from '../../foundation/host/require-own.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { recoverPause } from './recover-pause.ts'
@@ -14,6 +16,7 @@ import { resumeRuntime } from './resume-runtime.ts'
 export async function findAwake(service: Runtimes, ref: RuntimeRef, gone: AbortSignal): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
+    if (!hasEnded(row.state)) requireOwn(service, row)
     if (row.state === 'running') return row
     if (row.state === 'paused' && row.auto_resume === 0)
       throw new HoltError('runtime_paused', 'The runtime is paused, and requests do not resume it.', {

@@ -20,7 +20,13 @@ const adoptTimeoutMs = 15_000
  * member is still needed, and owns it then.
  */
 export async function adoptMembers(service: Runtimes, keep: (member: PoolMember) => boolean): Promise<void> {
-  const rows = await service.store.db.selectFrom('pool_members').selectAll().orderBy('created_at').execute()
+  const { store, thisHost } = service
+  const rows = await store.db
+    .selectFrom('pool_members')
+    .selectAll()
+    .where('host_id', '=', thisHost.hostId)
+    .orderBy('created_at')
+    .execute()
   const semaphore = new Semaphore(atOnce)
   await Promise.all(rows.map((row) => semaphore.run(() => adoptOne(service, row, keep))))
 }

@@ -4,6 +4,7 @@ import { failpoint } from '@holt/failpoints'
 import { GuestClient } from '@holt/guest-client'
 import { HoltError, makeId } from '@holt/protocol'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
+import { ownedBy } from '../../foundation/host/this-host.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Runtimes } from '../runtimes.ts'
 import type { PoolShape } from './pool-shape.ts'
@@ -140,7 +141,7 @@ export async function removeMember({ engine, store }: Runtimes, runtimeId: strin
   )
 }
 
-async function storeMember({ store }: Runtimes, { runtimeId, shape, madeAt }: PoolMember): Promise<void> {
+async function storeMember({ store, thisHost }: Runtimes, { runtimeId, shape, madeAt }: PoolMember): Promise<void> {
   const row = {
     runtime_id: runtimeId,
     template_id: shape.templateId,
@@ -152,6 +153,7 @@ async function storeMember({ store }: Runtimes, { runtimeId, shape, madeAt }: Po
     disk_mib: shape.diskMiB,
     state: 'making',
     created_at: madeAt,
+    ...ownedBy(thisHost),
   } as const
   await store.change(aloneWithRow, (changes) => changes.insertInto('pool_members').values(row).execute())
 }

@@ -24,21 +24,19 @@ interface Lacking<Row> {
 
 /**
  * Finds the files that rows of all projects name and the state directory lacks, for example after
- * an import of rows alone.
+ * an import of rows alone. With `hostId`, only rows of that host are looked at, and no templates:
+ * the hosts of a fleet have different ones.
  */
-export async function findMissing(db: Queries, present: Present): Promise<Missing> {
-  const snapshots = await db.selectFrom('snapshots').selectAll().where('state', '=', 'ready').execute()
-  const templates = await db
-    .selectFrom('templates')
-    .selectAll()
-    .where('state', '=', 'ready')
-    .where('kind', '!=', 'system')
-    .execute()
-  const runtimes = await db
+export async function findMissing(db: Queries, present: Present, hostId: string | null = null): Promise<Missing> {
+  const ready = db.selectFrom('snapshots').selectAll().where('state', '=', 'ready')
+  const snapshots = await (hostId === null ? ready : ready.where('host_id', '=', hostId)).execute()
+  const built = db.selectFrom('templates').selectAll().where('state', '=', 'ready').where('kind', '!=', 'system')
+  const templates = hostId === null ? await built.execute() : []
+  const paused = db
     .selectFrom('runtimes')
     .select(['runtime_id', 'image_digest', 'pause_checkpoint_id'])
     .where('state', '=', 'paused')
-    .execute()
+  const runtimes = await (hostId === null ? paused : paused.where('host_id', '=', hostId)).execute()
   return {
     snapshots: lacking(snapshots, (row) => missingFileOf(row, present)),
     templates: lacking(templates, ({ image_digest }) => missingFileOf({ image_digest, checkpoint_id: null }, present)),

@@ -68,13 +68,19 @@ function isTheSame(before: Observed | undefined, { frozen, state, memoryKills }:
 }
 
 async function reconcile(service: Runtimes, seen: ReadonlyMap<string, Observed>): Promise<void> {
-  const live = await service.store.db.selectFrom('runtimes').select(['runtime_id']).where(notEnded).execute()
+  const { store, thisHost } = service
+  const live = await store.db
+    .selectFrom('runtimes')
+    .select(['runtime_id'])
+    .where('host_id', '=', thisHost.hostId)
+    .where(notEnded)
+    .execute()
   for (const id of new Set([...seen.keys(), ...live.map(({ runtime_id }) => runtime_id)])) {
     await guarded(service, id, () => compareOne(service, id))
   }
 }
 
-/** Compares one runtime's row with the engine and resolves the difference. */
+/** Compares one runtime's row with this host's engine and resolves the difference. */
 async function compareOne(service: Runtimes, id: string): Promise<void> {
   // Asked first: a claim makes what waits in a pool a project's at any moment, and never the other
   // way.
@@ -85,7 +91,8 @@ async function compareOne(service: Runtimes, id: string): Promise<void> {
   if (row === null) return observed === null ? undefined : reportUnknown(service, observed)
   if (service.starts.has(id) || service.transitions.has(id)) return compareAfterChange(service, id)
   const ref = { projectId: row.project_id, runtimeId: id }
-  if (hasEnded(row.state)) {
+  if (hasEnded(row.state) || row.host_id !== service.thisHost.hostId) {
+    // Its row says that it has ended, or that it is another host's.
     if (observed !== null) await service.engine.remove(id, AbortSignal.timeout(removeTimeoutMs))
   } else if (row.state === 'starting') {
     await fail(service, row, startInterrupted)

@@ -17,7 +17,7 @@ export async function markMissing(service: Runtimes): Promise<void> {
   if (present === null) return
   const { db } = service.store
   await markReturned(service, present)
-  const missing = await findMissing(db, present)
+  const missing = await findMissing(db, present, service.config.fleet === null ? null : service.thisHost.hostId)
   for (const { row, file } of missing.snapshots) await markLacking(service, row, filesMissing(file))
   for (const { row, file } of missing.templates) await lose(service, row, file)
   const counts = countMissing(missing)

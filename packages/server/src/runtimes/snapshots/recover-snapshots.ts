@@ -5,10 +5,16 @@ import { failSnapshot } from './snapshot-rows.ts'
 const interrupted = { code: 'interrupted', message: 'The service stopped while it wrote this snapshot.' } as const
 
 /**
- * Ends the snapshots that an earlier process was writing. Their files have no owner then, and the
- * collector removes them.
+ * Ends the snapshots that an earlier process of this host was writing. Their files have no owner
+ * then, and the collector removes them.
  */
 export async function failUnwritten(service: Runtimes): Promise<void> {
-  const rows = await service.store.db.selectFrom('snapshots').selectAll().where('state', '=', 'writing').execute()
+  const { store, thisHost } = service
+  const rows = await store.db
+    .selectFrom('snapshots')
+    .selectAll()
+    .where('host_id', '=', thisHost.hostId)
+    .where('state', '=', 'writing')
+    .execute()
   for (const row of rows) await failSnapshot(service, row, interrupted)
 }

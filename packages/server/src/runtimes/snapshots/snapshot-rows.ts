@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import type { Insertable } from 'kysely'
+import { ownedBy } from '../../foundation/host/this-host.ts'
 import { requireRoom } from '../../foundation/rows/named-rows.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
@@ -19,7 +20,11 @@ export async function insertSnapshot(
     // The size is not known yet. A snapshot is not begun if no bytes are left.
     await requireQuotas(service, changes, { projectId: row.project_id, adds: { snapshot_bytes: 1 } })
     await requireFreeSnapshotName(changes, row)
-    const stored = await changes.insertInto('snapshots').values(row).returningAll().executeTakeFirstOrThrow()
+    const stored = await changes
+      .insertInto('snapshots')
+      .values({ ...row, ...ownedBy(service.thisHost) })
+      .returningAll()
+      .executeTakeFirstOrThrow()
     await tell(changes, stored, { from: null, reason: null, at: row.created_at })
     return stored
   })
@@ -44,7 +49,7 @@ export async function finishSnapshot(
 
 /** Marks a snapshot as failed, with the reason. A deleted or a ready one stays unchanged. */
 export async function failSnapshot(
-  { store, now }: Runtimes,
+  { store, now }: Pick<Runtimes, 'store' | 'now'>,
   row: Pick<SnapshotRow, 'project_id' | 'snapshot_id'>,
   reason: Reason,
 ): Promise<void> {
@@ -54,7 +59,11 @@ export async function failSnapshot(
 }
 
 /** Marks a snapshot as incomplete, with the reason. */
-export async function markLacking({ store, now }: Runtimes, row: SnapshotRow, reason: Reason): Promise<void> {
+export async function markLacking(
+  { store, now }: Pick<Runtimes, 'store' | 'now'>,
+  row: SnapshotRow,
+  reason: Reason,
+): Promise<void> {
   await store.change(aloneWith(row.project_id), (changes) =>
     leave(changes, row, { from: 'ready', ...asFailed(reason), at: now() }),
   )

@@ -1,5 +1,6 @@
 import type { RuntimeState } from '@holt/protocol'
 import type { Updateable } from 'kysely'
+import { requireOwn } from '../../foundation/host/require-own.ts'
 import { hasEnded, mayFollow } from '../../foundation/rows/states.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
@@ -23,21 +24,25 @@ export interface StateChange {
     Updateable<Tables['runtimes']>,
     'pause_checkpoint_id' | 'paused_at' | 'expires_at' | 'image_digest' | 'origin_image_digest'
   >
+  /** True for what another host has to do: a runtime that shall end. Default false. */
+  readonly isWish?: boolean
   /** A check in the same transaction. It throws to refuse the change. */
   readonly require?: (changes: Queries) => Promise<void>
 }
 
 /**
- * Changes the state of a runtime: its row and event in one transaction, if the row has not changed
- * since it was read. Returns the new row. Returns null if the row has changed, and the caller reads
- * it again.
+ * Changes the state of a runtime of this host: its row and event in one transaction, if the row has
+ * not changed since it was read, and is still this host's. Returns the new row. Returns null if the
+ * row has changed, and the caller reads it again. Throws `unavailable` if another host has the
+ * runtime.
  */
 export async function changeState(
   service: Runtimes,
   row: RuntimeRow,
-  { to, reason = null, set = {}, require = async () => {} }: StateChange,
+  { to, reason = null, set = {}, require = async () => {}, isWish = false }: StateChange,
 ): Promise<RuntimeRow | null> {
   if (!mayFollow(row.state, to)) throw new Error(`a runtime that is ${row.state} cannot become ${to}`)
+  if (!isWish) requireOwn(service, row)
   const at = service.now()
   // That a runtime was started is nothing that a power cut could take by itself: the runtime goes
   // with it.
@@ -61,6 +66,8 @@ export async function changeState(
       .where('project_id', '=', row.project_id)
       .where('runtime_id', '=', row.runtime_id)
       .where('revision', '=', row.revision)
+      .where('host_id', '=', row.host_id)
+      .where('host_epoch', '=', row.host_epoch)
       .returningAll()
       .executeTakeFirst()
     if (changed === undefined) return null

@@ -1,4 +1,5 @@
 import { failpoint } from '@holt/failpoints'
+import { isOwn, notOwn } from '../../foundation/host/require-own.ts'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -42,13 +43,21 @@ export async function endRuntime(service: Runtimes, ref: RuntimeRef, end: End | 
   void collectAfter(service, row)
 }
 
-/** Returns the row: `terminating`, already ended, or unchanged if it should no longer end. */
+/**
+ * Returns the row: `terminating`, already ended, or unchanged if it should no longer end. Stores
+ * the wish and throws if another host has the runtime.
+ */
 async function beginEnd(service: Runtimes, ref: RuntimeRef, end: End | null): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
-    if (hasEnded(row.state) || row.state === 'terminating') return row
+    if (hasEnded(row.state)) return row
+    if (row.state === 'terminating' && !isOwn(service, row)) throw notOwn(service, row)
+    if (row.state === 'terminating') return row
     if (end?.still(row) === false) return row
-    const changed = await changeState(service, row, { to: 'terminating', reason: end?.reason ?? null })
+    const isWish = !isOwn(service, row)
+    // The host of the runtime ends it when it is back, or there is a verdict against it.
+    const changed = await changeState(service, row, { to: 'terminating', reason: end?.reason ?? null, isWish })
+    if (changed !== null && isWish) throw notOwn(service, changed)
     if (changed !== null) return changed
   }
 }

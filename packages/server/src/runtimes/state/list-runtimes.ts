@@ -14,7 +14,7 @@ import { presentRuntime } from './present-runtime.ts'
  * Returns a project's runtimes, newest first. `keepAnswer` reserves memory before they are read.
  */
 export async function listRuntimes(
-  { store, config, log }: Runtimes,
+  { store, config, log, hosts }: Runtimes,
   { projectId, gone }: { readonly projectId: string; readonly gone: AbortSignal },
   { list, keepAnswer }: { readonly list: ListRuntimesQuery; readonly keepAnswer: (bytes: number) => void },
 ): Promise<Page<Runtime>> {
@@ -28,7 +28,7 @@ export async function listRuntimes(
     .execute()
   const ids = rows.map(({ runtime_id }) => runtime_id)
   const factsOf = await networkFacts(store.db, projectId, ids)
-  const present = (row: RuntimeRow) => presentRuntime(row, config, factsOf(row.runtime_id))
+  const present = (row: RuntimeRow) => presentRuntime(row, { config, hosts }, factsOf(row.runtime_id))
   return { data: pageOfRows(rows, rows.length, { present, log }).data, next_cursor: nextCursor }
 }
 

@@ -66,11 +66,12 @@ export class UsageWatch {
    * others.
    */
   async look(): Promise<void> {
-    const { store, engine, log } = this.#service()
+    const { store, engine, log, thisHost } = this.#service()
     if (engine.ability('usage') === null) return
     const rows = await store.db
       .selectFrom('runtimes')
       .select(['runtime_id', 'state'])
+      .where('host_id', '=', thisHost.hostId)
       .where('state', 'in', ['running', 'pausing', 'paused', 'resuming'])
       .execute()
     const live = new Set(rows.map(({ runtime_id }) => runtime_id))

@@ -6,9 +6,8 @@ import type { Store } from '../../foundation/store/open-store.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 
-/** The name of this machine's key, and that of a replaced one. */
-const machineKey = 'admin of this machine'
-const formerMachineKey = 'former admin of this machine'
+/** The name of the key of a machine that is in no fleet. */
+const onlyMachine = 'admin of this machine'
 
 /** The scopes of this machine's key: all of them. */
 const machineScopes: readonly Scope[] = ['admin', 'operator']
@@ -29,6 +28,16 @@ export async function ensureDefaultProject({ db }: Store, now: number): Promise<
   return (await find().executeTakeFirstOrThrow()).project_id
 }
 
+/** The key of a machine. */
+interface MachineKey {
+  readonly projectId: string
+  /** The secret that the machine has stored; null: none. */
+  readonly known: string | null
+  readonly now: number
+  /** The host of a fleet whose key it is. Default: the machine is in no fleet. */
+  readonly hostId?: string | null
+}
+
 /**
  * Returns the key of this machine: the known one if it still has all scopes, else a new one. An
  * operator who has lost the last key removes `credentials.json` and starts the service again. The
@@ -37,14 +46,15 @@ export async function ensureDefaultProject({ db }: Store, now: number): Promise<
  */
 export async function ensureAdminKey(
   { store, log }: { readonly store: Store; readonly log: Log },
-  { projectId, known, now }: { projectId: string; known: string | null; now: number },
+  { projectId, known, now, hostId = null }: MachineKey,
 ): Promise<string> {
+  const machineKey = hostId === null ? onlyMachine : `admin of ${hostId}`
   if (known !== null && (await opensAll(store, { projectId, secret: known, now }))) return known
   const secret = makeSecret()
   const former = await store.change(aloneWith(projectId), async (changes) => {
     const renamed = await changes
       .updateTable('keys')
-      .set({ name: formerMachineKey })
+      .set({ name: `former ${machineKey}` })
       .where('project_id', '=', projectId)
       .where('name', '=', machineKey)
       .where('revoked_at', 'is', null)

@@ -22,7 +22,9 @@ test('a connection that comes between a change and its durability is one from af
     visits.enter(runtime_id, () => cut.push(`saw ${state}`))
     return result
   }
-  const service = { now: () => Date.now(), visits, store: { ...store, change } } as unknown as Runtimes
+  const { host_id: hostId, host_epoch: epoch } = await seen()
+  const parts = { now: () => Date.now(), visits, thisHost: { hostId, epoch, fenced: false } }
+  const service = { ...parts, store: { ...store, change } } as unknown as Runtimes
   visits.enter((await seen()).runtime_id, () => cut.push('before'))
   for (const to of ['pausing', 'paused'] as const)
     expect(await changeState(service, await seen(), { to })).not.toBe(null)

@@ -17,6 +17,7 @@ import { endedSecrets } from './0016-ended-secrets.ts'
 import { buildRequests } from './0017-build-requests.ts'
 import { snapshotRecords } from './0018-snapshot-records.ts'
 import { buildRequestRows } from './0019-build-request-rows.ts'
+import { hosts } from './0020-hosts.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -43,4 +44,5 @@ export const migrations: readonly string[] = [
   buildRequests,
   snapshotRecords,
   buildRequestRows,
+  hosts,
 ]

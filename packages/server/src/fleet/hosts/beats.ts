@@ -1,0 +1,115 @@
+import { Semaphore } from '@holt/async'
+import { pause } from '../../foundation/async/pause.ts'
+import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
+import type { Log } from '../../foundation/log.ts'
+import type { Store } from '../../foundation/store/open-store.ts'
+import type { HostState, HostWish } from '../../foundation/store/tables.ts'
+import type { KeptDuties } from '../duties/kept-duties.ts'
+import type { HostLease } from '../lease/host-lease.ts'
+import { Bench } from './bench.ts'
+import type { SeenHosts } from './seen-hosts.ts'
+
+/** The interval at which the clocks are compared with the lease, in milliseconds. */
+const lookMs = 1_000
+
+interface BeatsOptions {
+  readonly store: Store
+  readonly lease: HostLease
+  readonly hosts: SeenHosts
+  readonly duties: KeptDuties
+  readonly times: FleetConfig
+  readonly log: Log
+  readonly now: () => number
+  /** Called once when the epoch of this host is over. The process has to end. */
+  readonly onOver: (error: Error) => void
+}
+
+/**
+ * Sends the beats of this host, and does with each what depends on the other hosts: reads their
+ * beats, keeps duties, and judges if that is this host's duty.
+ */
+export class Beats {
+  readonly #options: BeatsOptions
+  readonly #bench: Bench
+  readonly #turns = new Semaphore(1)
+  #isReady = false
+
+  constructor(options: BeatsOptions) {
+    this.#options = options
+    this.#bench = new Bench(options)
+  }
+
+  /** Lets the host become `ready`, or what an operator wants, with its next beat. */
+  becomeReady(): void {
+    this.#isReady = true
+  }
+
+  /** Sends beats until the signal is aborted or the epoch is over. Never rejects. */
+  async keep(signal: AbortSignal): Promise<void> {
+    const { lease, times, log } = this.#options
+    const timer = setInterval(() => void lease.fenced, lookMs).unref()
+    try {
+      while (!signal.aborted && !lease.isOver) {
+        await this.once().catch((err: unknown) => log.warn({ err }, 'a beat of this host failed'))
+        if (!lease.isOver) await pause(times.beatMs, signal)
+      }
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  /** Sends one beat, and does what comes with it. One runs at a time. */
+  async once(): Promise<void> {
+    await this.#turns.run(async () => {
+      const { lease, hosts, duties } = this.#options
+      await this.#beat()
+      if (lease.isOver) return
+      await hosts.read()
+      await duties.turn(hosts.epochs)
+      if (duties.holds('judge')) await this.#bench.sit()
+    })
+  }
+
+  /** Sends a beat. The lease is renewed from before it was sent. */
+  async #beat(): Promise<void> {
+    const { store, lease, now, onOver } = this.#options
+    const sentAt = lease.now()
+    const own = await store.db
+      .updateTable('hosts')
+      .set(({ eb }) => ({ beat: eb('beat', '+', 1), seen_at: now() }))
+      .where('host_id', '=', lease.hostId)
+      .where('epoch', '=', lease.epoch)
+      .where('state', 'not in', ['lost', 'gone'])
+      .returning(['state', 'wanted'])
+      .executeTakeFirst()
+    if (own === undefined) {
+      lease.end()
+      onOver(new Error('the epoch of this host is over: it was lost, or another process has its state directory'))
+      return
+    }
+    lease.renew(sentAt)
+    await this.#follow(own)
+  }
+
+  /** Makes the host what an operator wants. */
+  async #follow({ state, wanted }: { readonly state: HostState; readonly wanted: HostWish }): Promise<void> {
+    const { store, lease, log } = this.#options
+    const next = nextState(state, wanted, this.#isReady)
+    if (next === state) return
+    const changed = await store.db
+      .updateTable('hosts')
+      .set({ state: next })
+      .where('host_id', '=', lease.hostId)
+      .where('epoch', '=', lease.epoch)
+      .where('state', '=', state)
+      .returning('host_id')
+      .executeTakeFirst()
+    if (changed !== undefined) log.info({ host_id: lease.hostId, from: state, to: next }, 'this host has another state')
+  }
+}
+
+/** Returns the next state of a host that runs. It drains nothing, so it stays cordoned. */
+export function nextState(state: HostState, wanted: HostWish, isReady: boolean): HostState {
+  if (!isReady || state === 'lost' || state === 'gone') return state
+  return wanted === 'ready' ? 'ready' : 'cordoned'
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+
+/** The times of a fleet, in milliseconds. */
+export interface FleetConfig {
+  /** The interval of the beats of a host. */
+  readonly beatMs: number
+  /** The silence after which a host is suspect: nothing is placed on it. */
+  readonly suspectMs: number
+  /** The lease: a host fences itself so long after the last beat that was acknowledged. */
+  readonly fenceMs: number
+  /** The silence after which there is a verdict against a host. */
+  readonly verdictMs: number
+  /** The longest time between two reads of the judge. After a longer one it counts again. */
+  readonly readGapMs: number
+  /** The silence of its holder after which another host takes a duty. */
+  readonly dutyMs: number
+}
+
+/**
+ * The least ratio of verdict and fence. The rates of two clocks differ by 2 % at most. And a
+ * process may be stopped between a look at the clock and a byte on the wire.
+ */
+const leastMargin = 1.1
+
+const seconds = (least: number, usual: number) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a whole number of seconds')
+    .transform(Number)
+    .refine((value) => value >= least && value <= 86_400, `must be between ${least} and 86400`)
+    .default(usual)
+
+export const fleetSettings = {
+  HOLT_FLEET: z
+    .enum(['0', '1'], 'must be 0 or 1')
+    .default('0')
+    .describe('`1` makes this machine a host of a fleet. The store has to be PostgreSQL. See [fleet.md](fleet.md).'),
+  HOLT_FLEET_SUSPECT: seconds(10, 15).describe(
+    'The seconds without a beat after which a host is suspect. Nothing is placed on it.',
+  ),
+  HOLT_FLEET_FENCE: seconds(12, 240).describe(
+    'The lease of a host, in seconds. A host that could not renew it lets nothing leave its runtimes.',
+  ),
+  HOLT_FLEET_VERDICT: seconds(15, 300).describe(
+    'The seconds without a beat after which a host is lost, and its running runtimes fail. At least 1.1 times the lease.',
+  ),
+  HOLT_FLEET_DUTY: seconds(10, 30).describe(
+    'The seconds after which another host takes over the work that one host does for the fleet.',
+  ),
+}
+
+/** Returns the settings of the fleet that do not fit together, each with a message. */
+export function wrongFleet(
+  given: Readonly<Record<string, string | undefined>>,
+): readonly (readonly [string, string])[] {
+  const parsed = z.object(fleetSettings).safeParse(given)
+  if (!parsed.success || parsed.data.HOLT_FLEET !== '1') return []
+  const { HOLT_FLEET_FENCE: fence, HOLT_FLEET_VERDICT: verdict, HOLT_FLEET_SUSPECT: suspect } = parsed.data
+  const wrong: [string, string][] = []
+  if (given.HOLT_DATABASE_URL === undefined)
+    wrong.push(['HOLT_FLEET', 'the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'])
+  if (verdict < fence * leastMargin)
+    wrong.push(['HOLT_FLEET_VERDICT', `must be at least ${Math.ceil(fence * leastMargin)}, 1.1 times the lease`])
+  if (suspect > verdict) wrong.push(['HOLT_FLEET_SUSPECT', 'must not be more than HOLT_FLEET_VERDICT'])
+  return wrong
+}
+
+/** Returns the configuration of the fleet; null if the machine is in none. */
+export function fleetOf(data: z.output<z.ZodObject<typeof fleetSettings>>): FleetConfig | null {
+  if (data.HOLT_FLEET !== '1') return null
+  return {
+    beatMs: 5_000,
+    suspectMs: data.HOLT_FLEET_SUSPECT * 1000,
+    fenceMs: data.HOLT_FLEET_FENCE * 1000,
+    verdictMs: data.HOLT_FLEET_VERDICT * 1000,
+    readGapMs: 10_000,
+    dutyMs: data.HOLT_FLEET_DUTY * 1000,
+  }
+}

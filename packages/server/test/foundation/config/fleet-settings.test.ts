@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { parseConfig } from '../../../src/foundation/config/config.ts'
+
+const database = { HOLT_DATABASE_URL: 'postgres://holt@db.example.com/holt' }
+
+test('a machine is in no fleet by default', () => {
+  expect(parseConfig({}).fleet).toBeNull()
+  expect(parseConfig({ HOLT_FLEET_FENCE: '300' }).fleet).toBeNull()
+})
+
+test('the times of a fleet are in seconds', () => {
+  const given = {
+    ...database,
+    HOLT_FLEET: '1',
+    HOLT_FLEET_FENCE: '12',
+    HOLT_FLEET_VERDICT: '15',
+    HOLT_FLEET_SUSPECT: '10',
+  }
+  expect(parseConfig(given).fleet).toMatchObject({
+    fenceMs: 12_000,
+    verdictMs: 15_000,
+    suspectMs: 10_000,
+    dutyMs: 30_000,
+  })
+})
+
+test.each([
+  [{ HOLT_FLEET: '1' }, 'HOLT_FLEET: the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'],
+  [{ ...database, HOLT_FLEET: '1', HOLT_FLEET_FENCE: '290' }, 'HOLT_FLEET_VERDICT: must be at least 319'],
+  [
+    { ...database, HOLT_FLEET: '1', HOLT_FLEET_SUSPECT: '301' },
+    'HOLT_FLEET_SUSPECT: must not be more than HOLT_FLEET_VERDICT',
+  ],
+  [{ ...database, HOLT_FLEET: '1', HOLT_FLEET_DUTY: '9' }, 'HOLT_FLEET_DUTY: must be between 10 and 86400'],
+])('times that do not fit together are refused: %j', (given, message) => {
+  expect(() => parseConfig(given)).toThrow(message)
+})
