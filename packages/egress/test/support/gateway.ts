@@ -38,6 +38,7 @@ export async function startRuntime(options: {
   allow?: PolicyBodyInput['allow']
   policy?: Omit<PolicyBodyInput, 'allow'>
   secrets?: readonly AttachedSecret[]
+  mayLeave?: () => boolean
 }): Promise<TestRuntime> {
   const log = makeLog()
   const settings = {
@@ -53,6 +54,7 @@ export async function startRuntime(options: {
     policy: policyOf(options.allow, options.policy),
     secrets: options.secrets ?? [],
     ca: await makeRuntimeCa('test runtime'),
+    ...(options.mayLeave === undefined ? {} : { mayLeave: options.mayLeave }),
     onDecision: (decision) => decisions.push(decision),
   })
   const guest = await TestGuest.start(egress)
