@@ -30,6 +30,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   webhook_not_found: 'The project has no webhook with this id or name.',
   delivery_not_found: 'The webhook has no delivery with this id.',
   project_not_found: 'The service has no project with this id or name.',
+  host_not_found: 'The fleet has no host with this id.',
   path_not_found: 'The path does not exist in the runtime.',
   route_not_found: 'The service has no route with this path.',
   method_not_allowed: 'The route exists, but does not take this method.',

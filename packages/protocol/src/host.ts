@@ -70,6 +70,37 @@ export const HostCapacity = z
   .meta({ id: 'HostCapacity' })
 export type HostCapacity = z.infer<typeof HostCapacity>
 
+/** The place of a host in its fleet. */
+export const HostInFleet = z
+  .object({
+    state: z
+      .enum(['joining', 'ready', 'cordoned', 'draining', 'lost', 'gone'])
+      .describe(
+        'The state of the host. `joining`: it compares its runtimes with the store. `cordoned`: it gets no new runtimes. `lost`: its running runtimes were given up. `gone`: it was forgotten.',
+      ),
+    wanted: z.enum(['ready', 'cordoned', 'draining', 'gone']).describe('The state that an operator wants.'),
+    silent_secs: z
+      .number()
+      .nullable()
+      .describe('The seconds for which it has not been heard of, if that is too long; null: it is heard of.'),
+    class_id: z.string().nullable().describe('The class of the checkpoints that it can restore; null: unknown.'),
+    runtimes: z.int().describe('The number of runtimes of all projects that it has and that have not ended.'),
+  })
+  .meta({ id: 'HostInFleet' })
+export type HostInFleet = z.infer<typeof HostInFleet>
+
+/** A request to declare a host lost. */
+export const LoseHost = z
+  .strictObject({
+    force: z
+      .boolean()
+      .default(false)
+      .describe('True: also a host that was heard of. Its runtimes may be heard of for some seconds more.'),
+  })
+  .meta({ id: 'LoseHost' })
+export type LoseHost = z.infer<typeof LoseHost>
+export type LoseHostInput = z.input<typeof LoseHost>
+
 /** A machine that runs runtimes, with the service on it. */
 export const Host = z
   .object({
@@ -104,6 +135,7 @@ export const Host = z
       .describe(
         'The checks of the machine, as `holt doctor` makes them, without those that start an engine or read the whole store.',
       ),
+    fleet: HostInFleet.nullable().describe('Its place in the fleet; null if it is in none.'),
     checked_at: Timestamp.nullable().describe(
       'When the checks were made (RFC 3339 UTC with milliseconds): at most a minute ago. Null: they took too long.',
     ),

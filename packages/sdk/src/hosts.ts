@@ -1,4 +1,4 @@
-import type { Host } from '@holt/protocol'
+import type { Host, LoseHostInput } from '@holt/protocol'
 import { type Paginated, paginate } from './transport/pages.ts'
 import type { CallOptions, Transport } from './transport/transport.ts'
 
@@ -11,9 +11,32 @@ export class Hosts {
 
   /**
    * Lists the hosts with their capacity, isolation classes, pools and checks. An installation has
-   * one. The checks are at most a minute old.
+   * one, or those of its fleet. The checks are at most a minute old.
    */
   list(options: CallOptions = {}): Paginated<Host> {
     return paginate(() => this.#transport.call('listHosts', options))
+  }
+
+  /** Cordons a host of a fleet: it gets no new runtimes, and keeps those that it has. */
+  async cordon(hostId: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('cordonHost', { ...options, params: { host_id: hostId }, twiceIsOnce: true })
+  }
+
+  /** Lets a host of a fleet get new runtimes again. */
+  async uncordon(hostId: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('uncordonHost', { ...options, params: { host_id: hostId }, twiceIsOnce: true })
+  }
+
+  /**
+   * Declares a host of a fleet lost, because its power is off. Its running runtimes fail. Throws
+   * `conflict` if the host is heard of, unless `force` is true.
+   */
+  async lose(hostId: string, body: LoseHostInput = {}, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('loseHost', { ...options, params: { host_id: hostId }, json: body, twiceIsOnce: true })
+  }
+
+  /** Forgets a lost host of a fleet, whose disk does not come back. Its paused runtimes fail. */
+  async forget(hostId: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('forgetHost', { ...options, params: { host_id: hostId }, twiceIsOnce: true })
   }
 }

@@ -10,3 +10,15 @@ test('the hosts are listed with their checks', async () => {
   expect(hosts).toMatchObject([{ name: 'machine', checks: [{ name: 'memory', status: 'ok' }] }])
   expect(service.calls.at(-1)?.route).toBe('listHosts')
 })
+
+test('a host is changed by its id', async () => {
+  const service = await startTestService()
+  onTestFinished(() => service.close())
+  const { hosts } = new Holt({ url: service.url, apiKey: service.key })
+  await hosts.cordon('ho1')
+  await hosts.uncordon('ho1')
+  await hosts.lose('ho1', { force: true })
+  await hosts.forget('ho1')
+  const calls = service.calls.slice(-4)
+  expect(calls.map(({ route }) => route)).toEqual(['cordonHost', 'uncordonHost', 'loseHost', 'forgetHost'])
+})

@@ -435,6 +435,14 @@ class ProjectNotFound(ApiError):
     default_hint = "List the projects: GET /v1/agents/project."
 
 
+class HostNotFound(ApiError):
+    """The error `host_not_found`."""
+
+    default_code = "host_not_found"
+    default_status = 404
+    default_hint = "List the hosts: GET /v1/agents/host."
+
+
 class PathNotFound(ApiError):
     """The error `path_not_found`."""
 

@@ -85,6 +85,7 @@ from ._models.host import (
     Host,
     HostCapacity,
     HostCheck,
+    HostInFleet,
     HostIsolation,
     HostPool,
 )
@@ -252,6 +253,7 @@ __all__ = [
     "Host",
     "HostCapacity",
     "HostCheck",
+    "HostInFleet",
     "HostIsolation",
     "HostPool",
     "HostRoom",

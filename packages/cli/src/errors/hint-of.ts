@@ -62,6 +62,7 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   name_taken: 'Choose another name, or delete the object that has this name.',
   policy_not_found: 'List the policies: holt policy ls',
   port_not_listening: 'Start the server inside the runtime, or wait for it: holt port RUNTIME PORT --wait 30',
+  host_not_found: 'List the hosts: holt host ls',
   project_not_found: 'List the projects: holt project ls',
   provider_not_found: 'List the providers: holt provider ls',
   quota_exceeded:

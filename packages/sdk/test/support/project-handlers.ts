@@ -36,6 +36,10 @@ const changed = (quotas: unknown, change: SetQuotas = {}) => ({
 
 /** Keys, projects and the host. */
 export const projectHandlers = {
+  cordonHost: () => ({ status: 204 }),
+  uncordonHost: () => ({ status: 204 }),
+  loseHost: () => ({ status: 204 }),
+  forgetHost: () => ({ status: 204 }),
   listHosts: ({ service }: TestCall) => ({ status: 200, json: { data: [service.host], next_cursor: null } }),
   createKey: ({ service, body }: TestCall) => {
     const { project, ...wanted } = body as CreateKeyInput

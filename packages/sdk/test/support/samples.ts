@@ -54,6 +54,7 @@ export function readyHost(): Host {
     pool_max: 64,
     pools: [],
     checks: [{ name: 'memory', status: 'ok', message: '8192 MiB', fix: null }],
+    fleet: null,
     checked_at: '2030-01-01T00:00:00.000Z',
   }
 }

@@ -3,6 +3,7 @@ import { runBuild } from '@holt/builder'
 import type { Api } from '../api/api.ts'
 import { serveConsole } from '../api/console/serve-console.ts'
 import { handlers } from '../api/handlers/handlers.ts'
+import { ownHost } from '../api/handlers/host-handlers.ts'
 import { createApp } from '../api/http/create-app.ts'
 import { serveMcp } from '../api/mcp/serve-mcp.ts'
 import { registerGauges } from '../api/metrics/register-gauges.ts'
@@ -133,7 +134,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     service.addresses.listensAt(url)
     const peerPort = (await peers?.listen()) ?? null
     await writeCredentials(config.stateDir, { url, key: adminKey })
-    await fleet?.becomeReady()
+    await fleet?.becomeReady(() => ownHost(service))
     await service.webhooks.start()
     const { baseSource: source, templateRetryMs } = options
     const templates =

@@ -46,8 +46,11 @@ export interface Fleet {
   guardGateway(gateway: EgressGateway): EgressGateway
   /** Guards the connections of clients. Called before the server listens. */
   guardClients(server: Server): void
-  /** Says that the host has compared its engine with its rows, and serves requests. */
-  becomeReady(): Promise<void>
+  /**
+   * Says that the host has compared its engine with its rows, and serves requests. `describe`
+   * returns what other hosts tell of it.
+   */
+  becomeReady(describe: () => Promise<object>): Promise<void>
 }
 
 /** Begins the next epoch of this host, and sends its beats from then on. */
@@ -79,8 +82,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       return fenced
     },
     guardClients: (server) => clients.guard(server, lease),
-    becomeReady: async () => {
-      beats.becomeReady()
+    becomeReady: async (describe) => {
+      beats.becomeReady(describe)
       await beats.once().catch((err: unknown) => log.warn({ err }, 'a beat of this host failed'))
     },
   }

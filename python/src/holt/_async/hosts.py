@@ -19,10 +19,29 @@ class AsyncHosts:
     def list(self) -> AsyncPaginated[Host]:
         """Lists the hosts with their capacity, isolation classes, pools and checks.
 
-        An installation has one. The checks are at most a minute old.
+        An installation has one, or those of its fleet. The checks are at most a minute old.
         """
 
         async def read_page(cursor: str | None) -> dict[str, Any]:
             return await self._transport.call("listHosts")
 
         return AsyncPaginated(read_page, lambda data: decode(Host, data))
+
+    async def cordon(self, host_id: str) -> None:
+        """Cordons a host of a fleet: it gets no new runtimes, and keeps those that it has."""
+        await self._transport.run("cordonHost", params={"host_id": host_id})
+
+    async def uncordon(self, host_id: str) -> None:
+        """Lets a host of a fleet get new runtimes again."""
+        await self._transport.run("uncordonHost", params={"host_id": host_id})
+
+    async def lose(self, host_id: str, *, force: bool = False) -> None:
+        """Declares a host of a fleet lost, because its power is off. Its running runtimes fail.
+
+        Raises `Conflict` if the host is heard of, unless `force` is true.
+        """
+        await self._transport.run("loseHost", params={"host_id": host_id}, json={"force": force})
+
+    async def forget(self, host_id: str) -> None:
+        """Forgets a lost host, whose disk does not come back. Its paused runtimes fail."""
+        await self._transport.run("forgetHost", params={"host_id": host_id})

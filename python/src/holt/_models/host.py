@@ -63,6 +63,17 @@ class HostIsolation(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class HostInFleet(Model):
+    """The place of a host in its fleet."""
+
+    state: Literal["joining", "ready", "cordoned", "draining", "lost", "gone"]
+    wanted: Literal["ready", "cordoned", "draining", "gone"]
+    silent_secs: float | None
+    class_id: str | None
+    runtimes: int
+
+
+@dataclass(kw_only=True, repr=False)
 class Host(Model):
     """A machine that runs runtimes, with the service on it."""
 
@@ -82,4 +93,5 @@ class Host(Model):
     pool_max: int
     pools: list[HostPool]
     checks: list[HostCheck]
+    fleet: HostInFleet | None
     checked_at: datetime | None

@@ -5,6 +5,7 @@ import { codeHandlers } from './code-handlers.ts'
 import { commandHandlers } from './command-handlers.ts'
 import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
+import { hostChangeHandlers } from './host-change-handlers.ts'
 import { hostHandlers } from './host-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { metricsHandlers } from './metrics-handlers.ts'
@@ -45,6 +46,7 @@ export const handlers: Handlers = {
   ...auditHandlers,
   ...projectHandlers,
   ...hostHandlers,
+  ...hostChangeHandlers,
   ...serviceHandlers,
   ...metricsHandlers,
   ...usageHandlers,

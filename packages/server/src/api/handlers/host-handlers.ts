@@ -1,19 +1,22 @@
 import { hostname, release } from 'node:os'
 import type { EngineFacts, IsolationFacts } from '@holt/engine'
-import type { Host, HostCapacity, HostPool } from '@holt/protocol'
+import { type Host, type HostCapacity, type HostPool, Host as HostSchema } from '@holt/protocol'
 import { inTime } from '../../foundation/async/in-time.ts'
 import { reservedMemoryMiB } from '../../foundation/config/system-reserve.ts'
 import { version } from '../../foundation/config/version.ts'
 import type { CheckedMachine } from '../../foundation/host/own-host.ts'
+import { unreachableText } from '../../foundation/host/require-own.ts'
 import { notEnded } from '../../foundation/rows/not-ended.ts'
 import { moment } from '../../foundation/store/moment.ts'
+import { storedJson } from '../../foundation/store/stored-json.ts'
+import type { HostRow } from '../../foundation/store/tables.ts'
 import { promisedMiB } from '../../runtimes/admission/promised.ts'
 import type { Api, Handlers } from '../api.ts'
 import { availabilityOf, readinessOf } from './readiness.ts'
 
 /** The route of the machines that run runtimes. */
 export const hostHandlers = {
-  listHosts: async ({ service }) => ({ status: 200, json: { data: [await ownHost(service)], next_cursor: null } }),
+  listHosts: async ({ service }) => ({ status: 200, json: { data: await listHosts(service), next_cursor: null } }),
 } satisfies Partial<Handlers>
 
 /** The time for the checks of the machine, in milliseconds. A disk that hangs would hold them. */
@@ -21,7 +24,50 @@ const checksTimeoutMs = 3_000
 
 const mibBytes = 2 ** 20
 
-async function ownHost(service: Api): Promise<Host> {
+/** Returns this host, and the others of its fleet as they have described themselves. */
+async function listHosts(service: Api): Promise<Host[]> {
+  const own = await ownHost(service)
+  const { rows } = service.hosts
+  if (rows.length === 0) return [own]
+  const counts = await runtimesByHost(service)
+  return rows.map((row) => {
+    const isThis = row.host_id === own.host_id
+    const host = isThis ? own : describedHost(row)
+    const silentMs = isThis ? null : service.hosts.silentMs(row.host_id)
+    const { state, wanted, class_id } = row
+    const runtimes = counts.get(row.host_id) ?? 0
+    const silent_secs = silentMs === null ? null : Math.round(silentMs / 1000)
+    const reasons = silentMs === null ? host.reasons : [unreachableText(silentMs)]
+    const isReady = state === 'ready' && reasons.length === 0
+    const fleet = { state, wanted, silent_secs, class_id, runtimes }
+    return { ...host, reasons, status: isReady ? 'ready' : 'not_ready', fleet }
+  })
+}
+
+/** Returns what another host has said of itself. Before its first description little is known. */
+function describedHost(row: HostRow): Host {
+  const described = HostSchema.safeParse(storedJson(row.facts_json))
+  if (described.success) return { ...described.data, host_id: row.host_id as Host['host_id'], version: row.version }
+  return {
+    ...{ host_id: row.host_id as Host['host_id'], name: row.host_id, status: 'not_ready', version: row.version },
+    ...{ reasons: ['It has not described itself yet.'], engine: null, node: '', kernel: '', arch: '' },
+    ...{ started_at: moment(row.joined_at), isolation: {}, capacity: null, pool_min: 0, pool_max: 0, pools: [] },
+    ...{ checks: [], fleet: null, checked_at: null },
+  }
+}
+
+async function runtimesByHost({ store }: Api): Promise<ReadonlyMap<string | null, number>> {
+  const rows = await store.db
+    .selectFrom('runtimes')
+    .select(['host_id', ({ fn }) => fn.countAll<number>().as('count')])
+    .where('ended_at', 'is', null)
+    .groupBy('host_id')
+    .execute()
+  return new Map(rows.map(({ host_id, count }) => [host_id, Number(count)]))
+}
+
+/** Returns this host in the API's form. */
+export async function ownHost(service: Api): Promise<Host> {
   const [{ facts, reasons }, checked, pools] = await Promise.all([
     readinessOf(service),
     checksInTime(service),
@@ -45,6 +91,7 @@ async function ownHost(service: Api): Promise<Host> {
     pool_max: ceiling,
     pools,
     checks: [...(checked?.checks ?? [])],
+    fleet: null,
     checked_at: checked === null ? null : moment(checked.checkedAt),
   }
 }
@@ -83,10 +130,11 @@ async function capacityOf(service: Api, facts: EngineFacts): Promise<HostCapacit
   }
 }
 
-async function runtimesByState({ store }: Api): Promise<Readonly<Record<string, number>>> {
+async function runtimesByState({ store, thisHost }: Api): Promise<Readonly<Record<string, number>>> {
   const rows = await store.db
     .selectFrom('runtimes')
     .select(['state', ({ fn }) => fn.countAll<number>().as('count')])
+    .where('host_id', '=', thisHost.hostId)
     .where(notEnded)
     .groupBy('state')
     .execute()

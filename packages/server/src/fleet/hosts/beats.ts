@@ -12,6 +12,9 @@ import type { SeenHosts } from './seen-hosts.ts'
 /** The interval at which the clocks are compared with the lease, in milliseconds. */
 const lookMs = 1_000
 
+/** The beats between two descriptions of the host by itself. */
+const beatsPerDescription = 6
+
 interface BeatsOptions {
   readonly store: Store
   readonly lease: HostLease
@@ -32,16 +35,20 @@ export class Beats {
   readonly #options: BeatsOptions
   readonly #bench: Bench
   readonly #turns = new Semaphore(1)
-  #isReady = false
+  #describe: (() => Promise<object>) | null = null
+  #beats = 0
 
   constructor(options: BeatsOptions) {
     this.#options = options
     this.#bench = new Bench(options)
   }
 
-  /** Lets the host become `ready`, or what an operator wants, with its next beat. */
-  becomeReady(): void {
-    this.#isReady = true
+  /**
+   * Lets the host become `ready`, or what an operator wants, with its next beat. `describe` returns
+   * what other hosts tell of this one.
+   */
+  becomeReady(describe: () => Promise<object>): void {
+    this.#describe = describe
   }
 
   /** Sends beats until the signal is aborted or the epoch is over. Never rejects. */
@@ -67,6 +74,7 @@ export class Beats {
       await hosts.read()
       await duties.turn(hosts.epochs)
       if (duties.holds('judge')) await this.#bench.sit()
+      await this.#describeItself()
     })
   }
 
@@ -91,10 +99,25 @@ export class Beats {
     await this.#follow(own)
   }
 
+  /** Stores what this host says of itself, with its first beat and every sixth one. */
+  async #describeItself(): Promise<void> {
+    const { store, lease } = this.#options
+    if (this.#describe === null) return
+    this.#beats += 1
+    if (this.#beats % beatsPerDescription !== 1) return
+    const facts_json = JSON.stringify(await this.#describe())
+    await store.db
+      .updateTable('hosts')
+      .set({ facts_json })
+      .where('host_id', '=', lease.hostId)
+      .where('epoch', '=', lease.epoch)
+      .execute()
+  }
+
   /** Makes the host what an operator wants. */
   async #follow({ state, wanted }: { readonly state: HostState; readonly wanted: HostWish }): Promise<void> {
     const { store, lease, log } = this.#options
-    const next = nextState(state, wanted, this.#isReady)
+    const next = nextState(state, wanted, this.#describe !== null)
     if (next === state) return
     const changed = await store.db
       .updateTable('hosts')

@@ -21,6 +21,7 @@ const nouns = {
   webhook_not_found: 'webhook',
   delivery_not_found: 'delivery',
   project_not_found: 'project',
+  host_not_found: 'host',
 } as const
 type NotFoundCode = keyof typeof nouns
 

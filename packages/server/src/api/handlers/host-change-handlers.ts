@@ -1,0 +1,60 @@
+import { HoltError } from '@holt/protocol'
+import { idNotFound } from '../../foundation/errors/not-found.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
+import type { HostRow, HostWish } from '../../foundation/store/tables.ts'
+import type { Answer } from '../../foundation/wire/call.ts'
+import type { Api, Handlers } from '../api.ts'
+
+/** The routes by which an operator changes the hosts of a fleet. */
+export const hostChangeHandlers = {
+  cordonHost: ({ service, params }) => want(service, params.host_id, 'cordoned'),
+  uncordonHost: ({ service, params }) => want(service, params.host_id, 'ready'),
+  loseHost: async ({ service, params, body }) => {
+    const { host_id: hostId, epoch, state } = await findHost(service, params.host_id)
+    if (state === 'lost' || state === 'gone') return { status: 204 }
+    if (hostId === service.thisHost.hostId)
+      throw new HoltError('conflict', 'The host that answers cannot be lost. Send the request to another host.')
+    if (service.hosts.silentMs(hostId) === null && !body.force)
+      throw new HoltError('conflict', 'The host is heard of. Set force if its power is off.')
+    // Loaded here: a machine that is in no fleet loads nothing of it.
+    const { passVerdict } = await import('../../fleet/hosts/verdict.ts')
+    if (!(await passVerdict(service, { hostId, epoch, beat: null })))
+      throw new HoltError('conflict', 'The host has started again meanwhile.')
+    return { status: 204 }
+  },
+  forgetHost: async ({ service, params }) => {
+    const { host_id: hostId, epoch, state } = await findHost(service, params.host_id)
+    if (state === 'gone') return { status: 204 }
+    if (state !== 'lost') throw new HoltError('conflict', `The host is ${state}. Declare it lost first.`)
+    const forgotten = await service.store.change(aloneWithRow, (changes) =>
+      changes
+        .updateTable('hosts')
+        .set({ state: 'gone', wanted: 'gone' })
+        .where('host_id', '=', hostId)
+        .where('epoch', '=', epoch)
+        .where('state', '=', 'lost')
+        .returning('host_id')
+        .executeTakeFirst(),
+    )
+    if (forgotten === undefined) throw new HoltError('conflict', 'The host has started again meanwhile.')
+    return { status: 204 }
+  },
+} satisfies Partial<Handlers>
+
+/** Stores what an operator wants of a host. The host follows with its next beat. */
+async function want(service: Api, id: string, wanted: HostWish): Promise<Answer> {
+  const { host_id: hostId, state } = await findHost(service, id)
+  if (state === 'gone') throw new HoltError('conflict', 'The host was forgotten.')
+  await service.store.change(aloneWithRow, (changes) =>
+    changes.updateTable('hosts').set({ wanted }).where('host_id', '=', hostId).where('state', '!=', 'gone').execute(),
+  )
+  return { status: 204 }
+}
+
+/** Returns a host of the fleet. */
+async function findHost({ config, store }: Api, id: string): Promise<HostRow> {
+  if (config.fleet === null) throw new HoltError('conflict', 'This machine is in no fleet.')
+  const row = await store.db.selectFrom('hosts').selectAll().where('host_id', '=', id).executeTakeFirst()
+  if (row === undefined) throw idNotFound('host_not_found', id)
+  return row
+}
