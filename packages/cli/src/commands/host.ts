@@ -7,6 +7,7 @@ import { printList } from '../output/print-list.ts'
 import { ageOf, bytes } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 import { act } from '../verb/verb.ts'
+import { addHostChanges } from './host-changes.ts'
 
 const examples = `
 The checks are those of holt doctor that start nothing. Those that did not pass follow the table.
@@ -14,13 +15,17 @@ The checks are those of holt doctor that start nothing. Those that did not pass 
 Examples:
   holt host ls
   holt host ls --json | jq '.data[].capacity.memory_promised_mib'
-  holt host ls --json | jq -r '.data[].checks[] | select(.status == "fix") | .message'`
+  holt host ls --json | jq -r '.data[].checks[] | select(.status == "fix") | .message'
+  holt host cordon hoexample0000000000001
+  holt host uncordon hoexample0000000000001
+  holt host lost hoexample0000000000001 --force
+  holt host forget hoexample0000000000001`
 
-/** Adds `holt host`, which shows the machines that run runtimes. */
+/** Adds `holt host`, which shows the machines that run runtimes, and manages those of a fleet. */
 export function addHost(program: Command): void {
   const group = program
     .command('host')
-    .description('show the machines that run runtimes (needs a key with the scope operator)')
+    .description('show and manage the machines that run runtimes (needs a key with the scope operator)')
     .addHelpText('after', examples)
   const list = addListOptions(group.command('ls').description('list the hosts, with their capacity and checks'))
   act(list, async (form: ListOptions) => {
@@ -42,6 +47,7 @@ export function addHost(program: Command): void {
     if (form.json !== true && form.quiet !== true) for (const host of hosts) tellFaults(host)
     return 0
   })
+  addHostChanges(group)
 }
 
 /** Returns the free part of a whole, in MiB: `12.0 GiB of 64.0 GiB`. Empty if it is unknown. */

@@ -80,3 +80,21 @@ describe('host ls', () => {
     expect(stderr).toContain('holt whoami')
   })
 })
+
+describe('changes of hosts', () => {
+  test.each([
+    { args: ['cordon'], route: 'cordonHost', told: 'Cordoned ho1' },
+    { args: ['uncordon'], route: 'uncordonHost', told: 'Uncordoned ho1' },
+    { args: ['lost', '--force'], route: 'loseHost', told: 'Declared ho1 lost' },
+    { args: ['forget'], route: 'forgetHost', told: 'Forgot ho1' },
+  ])('host $args changes each given host', async ({ args, route, told }) => {
+    const ended = await runHolt(['host', ...args, 'ho1', 'ho2'], { service })
+    expect(ended).toMatchObject({ code: 0, stdout: '' })
+    expect(ended.stderr).toContain(told)
+    expect(service.calls.slice(-2).map((call) => call.route)).toEqual([route, route])
+  })
+
+  test('host without an id is refused', async () => {
+    expect((await runHolt(['host', 'cordon'], { service })).code).toBe(2)
+  })
+})
