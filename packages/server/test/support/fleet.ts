@@ -10,7 +10,7 @@ import { startTestServer, type TestServer, tinySource } from './start-test-serve
 import { newStateDir } from './test-store.ts'
 
 /** Times of a fleet by a clock that the tests set. Only beats are in real time. */
-export const fleetTimes: FleetConfig = {
+const fleetTimes: FleetConfig = {
   beatMs: 10,
   suspectMs: 15_000,
   fenceMs: 240_000,

@@ -7,7 +7,7 @@ export interface DutyRow {
 }
 
 /** A host at one epoch. */
-export interface Holder {
+interface Holder {
   readonly hostId: string
   readonly epoch: number
 }

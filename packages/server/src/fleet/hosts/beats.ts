@@ -132,7 +132,7 @@ export class Beats {
 }
 
 /** Returns the next state of a host that runs. It drains nothing, so it stays cordoned. */
-export function nextState(state: HostState, wanted: HostWish, isReady: boolean): HostState {
+function nextState(state: HostState, wanted: HostWish, isReady: boolean): HostState {
   if (!isReady || state === 'lost' || state === 'gone') return state
   return wanted === 'ready' ? 'ready' : 'cordoned'
 }

@@ -7,7 +7,7 @@ import { hostLostCode } from './host-lost.ts'
 import { carryOut } from './verdict.ts'
 
 /** The versions of the protocol between hosts that this service speaks. */
-export const hostProtocol = { min: 1, max: 1 } as const
+const hostProtocol = { min: 1, max: 1 } as const
 
 /** The facts of a host that starts. */
 interface StartingHost extends NewHost {

@@ -94,7 +94,7 @@ interface Sentence {
 }
 
 /** Returns the future of a runtime. Its checkpoint is on the disk of its host alone. */
-export function sentenceOf(state: RuntimeState, isGone: boolean): Sentence {
+function sentenceOf(state: RuntimeState, isGone: boolean): Sentence {
   switch (state) {
     case 'starting':
     case 'running':

@@ -2,7 +2,7 @@ import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 
 /** The columns of a host's row that the judge reads. */
-export type JudgedRow = Pick<HostRow, 'host_id' | 'epoch' | 'beat' | 'state'>
+type JudgedRow = Pick<HostRow, 'host_id' | 'epoch' | 'beat' | 'state'>
 
 /** A read of the table of hosts, by the judge's own `CLOCK_BOOTTIME`, in milliseconds. */
 export interface HostsRead {
@@ -26,7 +26,7 @@ export interface Watch {
 }
 
 /** A host that has been silent for a while. */
-export interface SilentHost {
+interface SilentHost {
   readonly hostId: string
   readonly epoch: number
   readonly beat: number
