@@ -18,6 +18,7 @@ import type { FleetParts } from '../fleet/forwarding/open-peers.ts'
 import type { Fleet } from '../fleet/open-fleet.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { readCredentials, writeCredentials } from '../foundation/config/credentials.ts'
+import type { Foundation } from '../foundation/foundation.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
 import { openInside } from '../inside/inside.ts'
 import type { PortLimits } from '../inside/ports/open-ports.ts'
@@ -56,8 +57,8 @@ export interface ServerOptions extends FoundationOptions {
   /** The way to external hosts. Default: the gateway of the configuration. */
   readonly outside?: Outside
   readonly portLimits?: Partial<PortLimits>
-  /** The place of this host in a fleet. Default: it is in none. */
-  readonly fleet?: FleetParts | null
+  /** The parts of the connections with other hosts. Default: those of the configured fleet. */
+  readonly peers?: FleetParts | null
   /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate
   /** The delay before the first retry of failed base templates, in milliseconds. */
@@ -103,7 +104,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   })
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
   const mounts = [serveMcp, ...(config.console ? [serveConsole] : [])]
-  const peers = await joinFleet(service, options.fleet ?? null)
+  const peers = await joinFleet(service, { fleet, given: options.peers ?? null })
   const app = createApp(service, handlers, { mounts, entries, fleet: peers })
   fleet?.guardClients(app.server)
   const background: Promise<unknown>[] = [following.ended, cleared, ...(fleet === null ? [] : [fleet.ended])]
@@ -134,13 +135,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     service.addresses.listensAt(url)
     const peerPort = (await peers?.listen()) ?? null
     await writeCredentials(config.stateDir, { url, key: adminKey })
-    await fleet?.becomeReady(() => ownHost(service))
+    await fleet?.becomeReady(peerPort ?? 0, () => ownHost(service))
     await service.webhooks.start()
     const { baseSource: source, templateRetryMs } = options
     const templates =
       source === null ? null : keepBaseTemplates(service, { projectId: systemProjectId, source }, templateRetryMs)
-    // The base templates come first: most runtimes are of them.
-    const retaken = Promise.all([templates?.tried, cleared]).then(() => retakeCheckpoints(service))
+    // The base templates come first: most runtimes are of them. In a fleet, a checkpoint that this
+    // host cannot restore may be good at the host that took it.
+    const retaken =
+      fleet === null ? Promise.all([templates?.tried, cleared]).then(() => retakeCheckpoints(service)) : cleared
     background.push(
       templates?.ended ?? Promise.resolve(),
       retaken,
@@ -148,6 +151,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       service.pools.keep(),
       service.usage.keep(),
       service.metrics.process.keep(controller.signal),
+      fleet?.notifyOfOthers(service.eventNotifier) ?? Promise.resolve(),
     )
     return {
       url,
@@ -170,7 +174,7 @@ async function openDistricts(
 ): Promise<{ readonly service: Api; readonly fleet: Fleet | null; readonly listensAt: (url: string) => void }> {
   const { config, log, agentTemplates = [], builder, portLimits, failureRate } = options
   const { foundation, eventNotifier, fleet, listensAt } = await openFoundation(options, closing)
-  const portSecret = await openPortSecret(config.stateDir, log).catch(async (error) => {
+  const portSecret = await portSecretOf(foundation, fleet).catch(async (error) => {
     await foundation.store.close()
     throw error
   })
@@ -183,6 +187,11 @@ async function openDistricts(
   const service: Api = openInside(builds, { portSecret, portLimits })
   registerGauges(service)
   return { service, fleet, listensAt }
+}
+
+async function portSecretOf({ config, log, masterKeys }: Foundation, fleet: Fleet | null): Promise<Buffer> {
+  const own = await openPortSecret(config.stateDir, log)
+  return fleet === null ? own : fleet.sharePortSecret(masterKeys, own)
 }
 
 function realBuilder({ registries }: ServerConfig, { registryNetwork: network }: Outside): Builder {

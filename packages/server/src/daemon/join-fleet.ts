@@ -1,12 +1,16 @@
 import type { Api } from '../api/api.ts'
 import type { FleetParts, OpenPeers } from '../fleet/forwarding/open-peers.ts'
+import type { Fleet } from '../fleet/open-fleet.ts'
 
 /**
- * Opens the connections with the other hosts of a fleet. Null: the machine is in none. Its service
- * does not even load the code of a fleet.
+ * Opens the connections with the other hosts of a fleet, with the given parts or those of the
+ * fleet. Null: the machine is in none. Its service does not even load the code of a fleet.
  */
-export async function joinFleet(service: Api, parts: FleetParts | null): Promise<OpenPeers | null> {
-  if (parts === null) return null
+export async function joinFleet(
+  service: Api,
+  { fleet, given }: { readonly fleet: Fleet | null; readonly given: FleetParts | null },
+): Promise<OpenPeers | null> {
+  if (given === null) return fleet?.openPeers(service) ?? null
   const { openPeers } = await import('../fleet/forwarding/open-peers.ts')
-  return openPeers(service, parts)
+  return openPeers(service, given)
 }

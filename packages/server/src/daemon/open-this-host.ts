@@ -36,9 +36,10 @@ export async function openThisHost(store: Store, parts: HostParts): Promise<Open
     return { host, thisHost, hosts: noOtherHosts, duties: allDuties, fleet: null, guarded: store }
   }
   const { openFleet } = await import('../fleet/open-fleet.ts')
-  const keyIds = parts.masterKeys.ids
+  if (config.peerAddress === null) throw new Error('a host of a fleet needs HOLT_PEER_ADDRESS')
+  const own = { hostId, address: config.peerAddress, keyIds: parts.masterKeys.ids }
   const clocks = { now, monotonic, hostClock }
-  const fleet = await openFleet({ store, times: config.fleet, hostId, keyIds, ...clocks, log, closing, onOver })
+  const fleet = await openFleet({ store, times: config.fleet, ...own, ...clocks, log, closing, onOver })
   const { thisHost, hosts, duties } = fleet
   return { host, thisHost, hosts, duties, fleet, guarded: fleet.guardStore() }
 }

@@ -1,26 +1,39 @@
 import type { Server } from 'node:http'
 import type { FleetConfig } from '../foundation/config/fleet-settings.ts'
+import type { PeerAddress } from '../foundation/config/peer-settings.ts'
 import { version } from '../foundation/config/version.ts'
 import type { Duties } from '../foundation/host/duties.ts'
 import type { HostDirectory } from '../foundation/host/host-directory.ts'
 import type { ThisHost } from '../foundation/host/this-host.ts'
 import type { Log } from '../foundation/log.ts'
+import type { MasterKeys } from '../foundation/sealing/master-keys.ts'
 import type { Store } from '../foundation/store/open-store.ts'
 import type { HostClock } from '../foundation/time/host-clock.ts'
+import type { Inside } from '../inside/inside.ts'
 import type { EgressGateway } from '../resources/network/runtime-networks.ts'
+import type { EventNotifier } from '../tenancy/events/event-notifier.ts'
 import { KeptDuties } from './duties/kept-duties.ts'
+import { notifyOfOthers } from './events/notify-of-others.ts'
+import { type OpenPeers, openPeers } from './forwarding/open-peers.ts'
+import { RowOwners } from './forwarding/row-owners.ts'
 import { Beats } from './hosts/beats.ts'
+import { HostPeers } from './hosts/host-peers.ts'
 import { SeenHosts } from './hosts/seen-hosts.ts'
 import { startHost } from './hosts/start-host.ts'
 import { FencedGateway } from './lease/fenced-gateway.ts'
 import { GuardedClients } from './lease/guarded-clients.ts'
 import { refuseWhileFenced } from './lease/refuse-while-fenced.ts'
+import { joinAddress } from './peers/peer-directory.ts'
+import { sharedPortSecret } from './peers/shared-port-secret.ts'
+import { readyHost } from './placement/ready-host.ts'
 
 /** The parts of a host that joins a fleet. */
 export interface FleetOptions {
   readonly store: Store
   readonly times: FleetConfig
   readonly hostId: string
+  /** The address of its listener for other hosts. */
+  readonly address: PeerAddress
   /** The ids of its master keys. */
   readonly keyIds: readonly string[]
   readonly now: () => number
@@ -46,22 +59,28 @@ export interface Fleet {
   guardGateway(gateway: EgressGateway): EgressGateway
   /** Guards the connections of clients. Called before the server listens. */
   guardClients(server: Server): void
+  /** Returns the secret for tokens of ports. `own` is that of this host, before it has joined. */
+  sharePortSecret(masterKeys: MasterKeys, own: Buffer): Promise<Buffer>
+  /** Notifies readers of events of other hosts, until the service closes. Never rejects. */
+  notifyOfOthers(notifier: EventNotifier): Promise<void>
+  /** Opens the connections with the other hosts. */
+  openPeers(service: Inside): Promise<OpenPeers>
   /**
-   * Says that the host has compared its engine with its rows, and serves requests. `describe`
-   * returns what other hosts tell of it.
+   * Says that the host has compared its engine with its rows, and serves requests. `peerPort` is
+   * that of its listener for other hosts. `describe` returns the facts that they tell about it.
    */
-  becomeReady(describe: () => Promise<object>): Promise<void>
+  becomeReady(peerPort: number, describe: () => Promise<object>): Promise<void>
 }
 
 /** Begins the next epoch of this host, and sends its beats from then on. */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
-  const { store, times, hostId, keyIds, now, monotonic, hostClock, log, closing, onOver } = options
+  const { store, times, hostId, address, keyIds, now, monotonic, hostClock, log, closing, onOver } = options
   const { bootId, uptime } = hostClock
   const clocks = { monotonic, uptime }
-  const { fenceMs, dutyMs } = times
-  const lease = await startHost(store, { hostId, bootId, version, at: now(), fenceMs, clocks, keyIds, now })
+  const start = { hostId, bootId, version, at: now(), address: joinAddress(address) }
+  const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds, now })
   const hosts = new SeenHosts({ store, uptime, times })
-  const duties = new KeptDuties({ store, host: lease, uptime, dutyMs })
+  const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs })
   const beats = new Beats({ store, lease, hosts, duties, times, log, now, onOver })
   const gateways: FencedGateway[] = []
   const clients = new GuardedClients()
@@ -82,8 +101,19 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       return fenced
     },
     guardClients: (server) => clients.guard(server, lease),
-    becomeReady: async (describe) => {
-      beats.becomeReady(describe)
+    sharePortSecret: (masterKeys, own) => sharedPortSecret(store, masterKeys, own),
+    notifyOfOthers: (notifier) => notifyOfOthers({ store, notifier, log }, closing),
+    openPeers: (service) =>
+      openPeers(service, {
+        own: lease,
+        directory: new HostPeers(store, hosts),
+        owners: new RowOwners(store, hosts),
+        address,
+        place: () => readyHost(hosts, hostId),
+        guard: (connection) => clients.add(connection, lease),
+      }),
+    becomeReady: async (peerPort, describe) => {
+      beats.becomeReady({ address: joinAddress({ ...address, port: peerPort }), describe })
       await beats.once().catch((err: unknown) => log.warn({ err }, 'a beat of this host failed'))
     },
   }

@@ -1,12 +1,17 @@
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
 import type { KyselyPlugin } from 'kysely'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
+import { openOwnStore } from '../../src/daemon/open-own-store.ts'
 import type { FleetConfig } from '../../src/foundation/config/fleet-settings.ts'
+import { openMasterKeys } from '../../src/foundation/sealing/master-keys.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
+import type { HostRow } from '../../src/foundation/store/tables.ts'
 import { parseConfig, type ServerOptions } from '../../src/index.ts'
 import { RecordingGateway } from './recording-gateway.ts'
-import { startTestServer, type TestServer, tinySource } from './start-test-server.ts'
+import { keepingLog, startTestServer, type TestServer, tinySource } from './start-test-server.ts'
 import { newStateDir } from './test-store.ts'
 
 /** Times of a fleet by a clock that the tests set. Only beats are in real time. */
@@ -43,37 +48,54 @@ interface Machine {
   readonly clock: { ms: number }
 }
 
+/** A store that the hosts of a test share: an open one, or the address of a database. */
+type SharedStore = Store | { readonly url: string }
+
+/** The state directory whose master keys the hosts of a test share, by their store. */
+const keyDirs = new WeakMap<object, string>()
+
 /** Starts a host over a store that several hosts share. */
-export async function startHost(store: Store, options: Partial<ServerOptions> = {}): Promise<TestHost> {
+export async function startHost(store: SharedStore, options: Partial<ServerOptions> = {}): Promise<TestHost> {
   const machine = { hostId: makeId('host'), stateDir: await newStateDir(), engine: new FakeEngine(), clock: { ms: 0 } }
-  // One host makes the base templates, and images do not travel here.
-  await using tree = await tinySource.make({ onProgress: () => {}, signal: AbortSignal.timeout(5_000) })
-  await machine.engine.ability('images')?.import(tree.tar, AbortSignal.timeout(5_000), {})
+  const keyDir = keyDirs.get(store)
+  const keyFile = 'master-keys.json'
+  if (keyDir === undefined) {
+    await openMasterKeys(machine.stateDir, { now: Date.now() })
+    keyDirs.set(store, machine.stateDir)
+  } else await copyFile(join(keyDir, keyFile), join(machine.stateDir, keyFile))
   return startOn(machine, store, options)
 }
 
-async function startOn(machine: Machine, store: Store, options: Partial<ServerOptions>): Promise<TestHost> {
+async function startOn(machine: Machine, store: SharedStore, options: Partial<ServerOptions>): Promise<TestHost> {
   const { hostId, stateDir, engine, clock } = machine
+  const config = {
+    ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }),
+    ...options.config,
+    databaseUrl: 'url' in store ? store.url : null,
+    fleet: fleetTimes,
+    peerAddress: { host: '127.0.0.1', port: 0 },
+  }
   const cable = { isCut: false }
+  const through = 'url' in store ? await ownStore({ config, engine }, cable) : overCable(store, cable)
+  // One host makes the base templates, and images do not travel here.
+  await using tree = await tinySource.make({ onProgress: () => {}, signal: AbortSignal.timeout(5_000) })
+  await engine.ability('images')?.import(tree.tar, AbortSignal.timeout(5_000), {})
   const overs: Error[] = []
   const gateway = new RecordingGateway()
   const nowhere = () => Promise.reject(new Error('nothing is outside'))
+  const { dialWebhook = nowhere } = options.outside ?? {}
   const server = await startTestServer(
     {
       ...options,
       engine,
-      store: through(store, cable),
+      store: through,
       host: { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) },
       hostClock: { bootId: 'given', uptime: () => clock.ms },
       monotonic: () => clock.ms,
       now: Date.now,
       onOver: (error) => void overs.push(error),
-      outside: { gateway, dialTls: nowhere, dialWebhook: nowhere, registryNetwork: { connect: nowhere } },
-      config: {
-        ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }),
-        ...options.config,
-        fleet: fleetTimes,
-      },
+      outside: { gateway, dialTls: nowhere, dialWebhook, registryNetwork: { connect: nowhere } },
+      config,
     },
     stateDir,
   )
@@ -88,8 +110,14 @@ async function startOn(machine: Machine, store: Store, options: Partial<ServerOp
   return host
 }
 
+/** Opens the store of a host as its daemon does. It closes with its service. */
+async function ownStore(parts: Pick<ServerOptions, 'config' | 'engine'>, cable: TestHost['cable']): Promise<Store> {
+  const store = await openOwnStore({ ...parts, log: keepingLog().log })
+  return { ...overCable(store, cable), close: () => store.close() }
+}
+
 /** Returns the store over a cable. Closing it leaves the store open for the other hosts. */
-function through(store: Store, cable: { readonly isCut: boolean }): Store {
+function overCable(store: Store, cable: { readonly isCut: boolean }): Store {
   const requireCable = () => {
     if (cable.isCut) throw new Error('the cable is cut')
   }
@@ -108,5 +136,31 @@ function through(store: Store, cable: { readonly isCut: boolean }): Store {
       return store.change(alone, run, options)
     },
     close: async () => {},
+  }
+}
+
+/** Returns the row of a host. */
+export function hostRow(store: Pick<Store, 'db'>, { hostId }: Pick<TestHost, 'hostId'>): Promise<HostRow> {
+  return store.db.selectFrom('hosts').selectAll().where('host_id', '=', hostId).executeTakeFirstOrThrow()
+}
+
+/** Waits until a host has sent some more beats, so that it has looked at the others. */
+export async function beatsOf(store: Pick<Store, 'db'>, host: TestHost): Promise<void> {
+  const { beat } = await hostRow(store, host)
+  await vi.waitUntil(async () => (await hostRow(store, host)).beat >= beat + 3, { timeout: 20_000, interval: 5 })
+}
+
+/** Lets time pass for hosts, in steps in which each of `beating` sends beats. */
+export async function pass(
+  ms: number,
+  {
+    store,
+    hosts,
+    beating,
+  }: { readonly store: Store; readonly hosts: readonly TestHost[]; readonly beating: readonly TestHost[] },
+): Promise<void> {
+  for (let left = ms; left > 0; left -= 8_000) {
+    for (const { clock } of hosts) clock.ms += Math.min(left, 8_000)
+    for (const host of beating) await beatsOf(store, host)
   }
 }

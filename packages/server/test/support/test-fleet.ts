@@ -65,7 +65,7 @@ export async function startTestFleet({
   for (const [at, stateDir] of stateDirs.entries()) {
     const own = owns[at] ?? newOwnPeer()
     const owners = new Map([[runtimeId, ownerId]])
-    const fleet: FleetParts = {
+    const peers: FleetParts = {
       own,
       directory,
       owners: { find: async ({ id }) => rowOf(owners.get(id)) },
@@ -73,7 +73,7 @@ export async function startTestFleet({
       times: { ...peerTimes, ...times },
     }
     const engine = at === 0 ? { engine: first.engine } : {}
-    const server = await startTestServer({ ...options, ...engine, fleet }, stateDir)
+    const server = await startTestServer({ ...options, ...engine, peers }, stateDir)
     directory.put(own.hostId, server.server.peerPort ?? 0)
     hosts.push({ ...server, own, owners })
   }

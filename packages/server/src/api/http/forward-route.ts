@@ -17,15 +17,15 @@ const rewritten: ReadonlySet<string> = new Set(['expect', 'traceparent', 'x-requ
 /** The kinds of bodies and answers that may be large. */
 const bulky: ReadonlySet<RouteAnswer['type']> = new Set(['bytes', 'websocket'])
 
-/** Returns true if a route's subject has an owner, which may be another host. */
-export function isOwned({ runsOn }: Route): boolean {
-  return runsOn === 'owner' || runsOn === 'builder'
+/** Returns true if another host may answer a route. */
+export function mayBeElsewhere({ runsOn }: Route): boolean {
+  return runsOn !== 'entry'
 }
 
 /**
- * Forwards an admitted request to the owner of its runtime or build, before its body is read. The
- * client's key stays here, and the owner writes the audit entry. Returns false if this host
- * answers.
+ * Forwards an admitted request to the owner of its runtime or build, or to the host for a new
+ * runtime. Its body is not read before. The client's key stays here, and the other host writes the
+ * audit entry. Returns false if this host answers.
  */
 export async function forwardRoute(
   service: Api,
@@ -46,7 +46,10 @@ export async function forwardRoute(
     readonly reply: FastifyReply
   },
 ): Promise<boolean> {
-  const owned = ownedBy(caller, request.params as Readonly<Record<string, string>>)
+  const owned =
+    route.runsOn === 'placed'
+      ? forwarder.place(caller.projectId)
+      : ownedBy(caller, request.params as Readonly<Record<string, string>>)
   if (owned === null || !(await forwarder.isElsewhere(owned))) return false
   using _work = end.work()
   const response = reply.raw

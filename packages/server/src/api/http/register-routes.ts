@@ -26,7 +26,7 @@ import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
 import type { Api, Handlers } from '../api.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
 import { recognise } from './connections.ts'
-import { forwardRoute, isOwned } from './forward-route.ts'
+import { forwardRoute, mayBeElsewhere } from './forward-route.ts'
 import { goneSignal } from './gone-signal.ts'
 import { type KeptFor, readJson } from './read-json.ts'
 import type { RequestAccounts } from './request-accounts.ts'
@@ -61,7 +61,7 @@ export function registerRoutes(
       onRequest: async (request, reply) => {
         if (route.scope === null) return
         const caller = await callerOf(service, request, reply, proofOf(service, request.raw))
-        const mayForward = forwarder !== null && isOwned(route) && vouchOf(request.raw.socket) === null
+        const mayForward = forwarder !== null && mayBeElsewhere(route) && vouchOf(request.raw.socket) === null
         const entry = auditRequest(service, { name, route, caller, request, reply, held: mayForward })
         noteCaller(caller)
         recognise(request.raw.socket, caller.projectId)

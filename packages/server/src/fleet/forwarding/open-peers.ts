@@ -20,6 +20,10 @@ export interface FleetParts {
   readonly owners: OwnerRows
   /** The address of the listener for other hosts. */
   readonly address: PeerAddress
+  /** Returns the id of the host for a new runtime. Default: this host. */
+  readonly place?: () => string
+  /** Guards a connection that carries a forwarded request. Default: no guard. */
+  readonly guard?: (connection: Duplex) => void
   /** The time limits of connections. Default: the usual ones. */
   readonly times?: PeerTimes
 }
@@ -38,7 +42,7 @@ export interface OpenPeers extends FleetWire {
  */
 export async function openPeers(
   service: Inside,
-  { own, directory, owners, address, times = peerTimes }: FleetParts,
+  { own, directory, owners, address, place = () => own.hostId, guard = () => {}, times = peerTimes }: FleetParts,
 ): Promise<OpenPeers> {
   const { store, masterKeys, log, now, monotonic, metrics } = service
   const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
@@ -53,9 +57,13 @@ export async function openPeers(
       metrics: new ForwardMetrics(metrics.registry),
       log,
       acceptMs: times.acceptMs,
+      place,
     }),
     serveWith: (served) => {
-      serve = served
+      serve = (connection) => {
+        guard(connection)
+        served(connection)
+      }
     },
     listen: async () => {
       const answer = acceptForwarded.bind(null, { own, rows: owners, log, serve })

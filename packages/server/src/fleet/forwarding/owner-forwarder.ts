@@ -34,6 +34,8 @@ export interface ForwarderOptions {
   readonly log: Log
   /** The time in which an owner accepts a request, in milliseconds. */
   readonly acceptMs: number
+  /** Returns the id of the host for a new runtime. Throws `unavailable` if none is ready. */
+  readonly place: () => string
 }
 
 /** Forwards requests to the hosts that own their subjects, over the connections to them. */
@@ -42,6 +44,10 @@ export class OwnerForwarder implements Forwarder {
 
   constructor(options: ForwarderOptions) {
     this.#options = options
+  }
+
+  place(projectId: string): Owned {
+    return { type: 'host', projectId, id: this.#options.place() }
   }
 
   async isElsewhere(owned: Owned): Promise<boolean> {

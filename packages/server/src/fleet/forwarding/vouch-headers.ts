@@ -43,7 +43,7 @@ const WireHeaders = z.object({
   'holt-protocol': z.literal(wireVersion),
   'holt-hops': z.literal('1'),
   'holt-deadline-ms': z.coerce.number().int().min(1).max(60_000),
-  'holt-owned': z.string().regex(/^(?:runtime|build) \w{1,64} \w{1,64}$/),
+  'holt-owned': z.string().regex(/^(?:runtime|build|host) \w{1,64} \w{1,64}$/),
   'holt-caller': z.string().max(maxVouchLength),
   'x-request-id': z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
 })
@@ -100,7 +100,7 @@ export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Fo
       caller: caller === null ? null : { ...caller, scopes: new Set(caller.scopes) },
       visit,
     },
-    owned: { type: type === 'build' ? 'build' : 'runtime', projectId, id },
+    owned: { type: type as Owned['type'], projectId, id },
     deadlineMs: wire.data['holt-deadline-ms'],
   }
 }

@@ -1,4 +1,5 @@
 import { Semaphore } from '@holt/async'
+import { inTime } from '../../foundation/async/in-time.ts'
 import { pause } from '../../foundation/async/pause.ts'
 import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
 import type { Log } from '../../foundation/log.ts'
@@ -14,6 +15,17 @@ const lookMs = 1_000
 
 /** The beats between two descriptions of the host by itself. */
 const beatsPerDescription = 6
+
+/** The time for a description, in milliseconds. The next beat waits for it. */
+const describeMs = 4_000
+
+/** A host that serves requests. */
+interface ReadyHost {
+  /** The address at which other hosts reach it. */
+  readonly address: string
+  /** Returns the facts that other hosts tell about this one. */
+  readonly describe: () => Promise<object>
+}
 
 interface BeatsOptions {
   readonly store: Store
@@ -35,7 +47,7 @@ export class Beats {
   readonly #options: BeatsOptions
   readonly #bench: Bench
   readonly #turns = new Semaphore(1)
-  #describe: (() => Promise<object>) | null = null
+  #ready: ReadyHost | null = null
   #beats = 0
 
   constructor(options: BeatsOptions) {
@@ -43,12 +55,9 @@ export class Beats {
     this.#bench = new Bench(options)
   }
 
-  /**
-   * Lets the host become `ready`, or what an operator wants, with its next beat. `describe` returns
-   * what other hosts tell of this one.
-   */
-  becomeReady(describe: () => Promise<object>): void {
-    this.#describe = describe
+  /** Lets the host become `ready`, or what an operator wants, with its next beat. */
+  becomeReady(ready: ReadyHost): void {
+    this.#ready = ready
   }
 
   /** Sends beats until the signal is aborted or the epoch is over. Never rejects. */
@@ -102,13 +111,14 @@ export class Beats {
   /** Stores what this host says of itself, with its first beat and every sixth one. */
   async #describeItself(): Promise<void> {
     const { store, lease } = this.#options
-    if (this.#describe === null) return
+    if (this.#ready === null) return
     this.#beats += 1
     if (this.#beats % beatsPerDescription !== 1) return
-    const facts_json = JSON.stringify(await this.#describe())
+    const facts = await inTime(this.#ready.describe(), describeMs)
+    if (facts === null) return
     await store.db
       .updateTable('hosts')
-      .set({ facts_json })
+      .set({ facts_json: JSON.stringify(facts), address: this.#ready.address })
       .where('host_id', '=', lease.hostId)
       .where('epoch', '=', lease.epoch)
       .execute()
@@ -117,7 +127,7 @@ export class Beats {
   /** Makes the host what an operator wants. */
   async #follow({ state, wanted }: { readonly state: HostState; readonly wanted: HostWish }): Promise<void> {
     const { store, lease, log } = this.#options
-    const next = nextState(state, wanted, this.#describe !== null)
+    const next = nextState(state, wanted, this.#ready !== null)
     if (next === state) return
     const changed = await store.db
       .updateTable('hosts')

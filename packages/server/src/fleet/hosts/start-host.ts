@@ -15,6 +15,8 @@ interface StartingHost extends NewHost {
   readonly clocks: LeaseClocks
   /** The ids of its master keys. */
   readonly keyIds: readonly string[]
+  /** The address at which other hosts reach it. */
+  readonly address: string
   readonly now: () => number
 }
 
@@ -62,13 +64,17 @@ async function ownRow(store: Store, host: StartingHost): Promise<HostRow> {
   return made
 }
 
-async function begin(store: Store, { hostId, version, keyIds, now }: StartingHost, before: HostRow): Promise<boolean> {
+async function begin(
+  store: Store,
+  { hostId, version, keyIds, address, now }: StartingHost,
+  before: HostRow,
+): Promise<boolean> {
   const epoch = before.epoch + 1
   return store.change(aloneWithService, async (changes) => {
     const begun = await changes
       .updateTable('hosts')
       .set({
-        ...{ epoch, beat: 0, state: 'joining', version, key_ids: keyIds.join(','), seen_at: now() },
+        ...{ epoch, beat: 0, state: 'joining', version, key_ids: keyIds.join(','), address, seen_at: now() },
         ...{ protocol_min: hostProtocol.min, protocol_max: hostProtocol.max },
       })
       .where('host_id', '=', hostId)

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { type CertifiedKey, makeAuthority } from '@holt/egress'
 import { z } from 'zod'
-import type { MasterKeys } from '../../foundation/sealing/master-keys.ts'
+import type { MasterKeys, SealedFor } from '../../foundation/sealing/master-keys.ts'
 import { putSealed, readSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
@@ -18,20 +18,24 @@ const validMs = 20 * 365 * dayMs
 export const backdatedMs = 60 * 60 * 1000
 
 /** The authority is no host, so all fleets use the same owner. */
-const owner = { purpose: 'fleet ca', projectId: null, ownerId: 'fleet', version: 1 } as const
+const authorityOwner: SealedFor = { purpose: 'fleet ca', projectId: null, ownerId: 'fleet', version: 1 }
 
 const Stored = z.object({ certificatePem: z.string(), privateKeyPem: z.string() })
 
-/** The place of the authority, which all hosts of a fleet share. */
-export interface AuthorityPlace {
+/** The place of a text that all hosts of a fleet share. */
+interface SharedPlace {
   /** Returns the stored text, or null if there is none. */
   read(): Promise<string | null>
   /** Stores a text unless there is one. Returns the text that is stored then. */
   putFirst(text: string): Promise<string>
 }
 
-/** Returns the place of the authority among the sealed values of a store. */
-export function sealedPlace(store: Store, masterKeys: MasterKeys): AuthorityPlace {
+/** Returns the place of a text among the sealed values of a store. Default: the authority's. */
+export function sealedPlace(
+  store: Pick<Store, 'db' | 'change'>,
+  masterKeys: MasterKeys,
+  owner: SealedFor = authorityOwner,
+): SharedPlace {
   return {
     read: () => readSealed(store.db, masterKeys, owner),
     putFirst: (text) =>
@@ -47,7 +51,7 @@ export function sealedPlace(store: Store, masterKeys: MasterKeys): AuthorityPlac
  * Returns the certificate authority of a fleet: ECDSA over P-256, for names below `peer.holt` only.
  * The first host makes it. Throws if it is damaged, or if the master keys do not open it.
  */
-export async function openPeerAuthority(place: AuthorityPlace): Promise<CertifiedKey> {
+export async function openPeerAuthority(place: SharedPlace): Promise<CertifiedKey> {
   const text = (await place.read()) ?? (await place.putFirst(JSON.stringify(await newAuthority())))
   const authority = Stored.parse(JSON.parse(text))
   if (!new X509Certificate(authority.certificatePem).ca)

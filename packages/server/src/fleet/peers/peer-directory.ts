@@ -1,9 +1,12 @@
+import { isIPv6 } from 'node:net'
+import type { PeerAddress } from '../../foundation/config/peer-settings.ts'
+
 /** Another host of the fleet, as the directory knows it. */
 export interface PeerHost {
   readonly hostId: string
   /** The address of its listener for hosts: `10.1.2.3:4659` or `[fd00::3]:4659`. */
   readonly address: string
-  /** True if an operator has removed it. Its certificate proves nothing any more. */
+  /** True if it is lost, or an operator has removed it. Its certificate proves nothing. */
   readonly isGone: boolean
 }
 
@@ -23,6 +26,11 @@ export interface OwnPeer {
   readonly epoch: number
   /** True while this host may not act on its runtimes. */
   readonly fenced: boolean
+}
+
+/** Returns the text of an address: `10.1.2.3:4659` or `[fd00::3]:4659`. */
+export function joinAddress({ host, port }: PeerAddress): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 /** Splits an address into host and port. Returns null if it has another form. */

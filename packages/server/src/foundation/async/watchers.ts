@@ -14,6 +14,11 @@ export class Watchers {
     }
   }
 
+  /** The ids that are watched. */
+  get ids(): readonly string[] {
+    return [...this.#callbacks.keys()]
+  }
+
   /** Calls all callbacks of an id. */
   notify(id: string): void {
     for (const callback of this.#callbacks.get(id) ?? []) callback()

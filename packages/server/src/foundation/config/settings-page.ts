@@ -36,10 +36,16 @@ const groups: readonly Group[] = [
     names: ['HOLT_DATABASE_URL', 'HOLT_ADOPT_STORE'],
     shown: { HOLT_DATABASE_URL: '`holt.db` in the state directory' },
   },
-  { title: 'Fleet', names: ['HOLT_PEER_ADDRESS'] },
   {
     title: 'Fleet',
-    names: ['HOLT_FLEET', 'HOLT_FLEET_SUSPECT', 'HOLT_FLEET_FENCE', 'HOLT_FLEET_VERDICT', 'HOLT_FLEET_DUTY'],
+    names: [
+      'HOLT_FLEET',
+      'HOLT_PEER_ADDRESS',
+      'HOLT_FLEET_SUSPECT',
+      'HOLT_FLEET_FENCE',
+      'HOLT_FLEET_VERDICT',
+      'HOLT_FLEET_DUTY',
+    ],
   },
   {
     title: 'Runtimes',

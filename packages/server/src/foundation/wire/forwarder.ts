@@ -3,9 +3,10 @@ import type { Duplex } from 'node:stream'
 import type { Vouch } from '../request/vouch.ts'
 import type { RawHeaders } from './end-to-end-headers.ts'
 
-/** A thing that one host of a fleet owns. */
+/** A thing that one host of a fleet owns. A request that is placed on a host names the host. */
 export interface Owned {
-  readonly type: 'runtime' | 'build'
+  readonly type: 'runtime' | 'build' | 'host'
+  /** The project of the thing, or of the caller. */
   readonly projectId: string
   readonly id: string
 }
@@ -46,6 +47,8 @@ export interface ForwardedUpgrade extends Forwardable {
 
 /** Sends requests to the hosts that own their runtimes and builds. */
 export interface Forwarder {
+  /** Returns the host for a new runtime. Throws `unavailable` if none is ready. */
+  place(projectId: string): Owned
   /** Returns true if another host owns a thing. False: this host answers, also with a 404. */
   isElsewhere(owned: Owned): Promise<boolean>
   /**

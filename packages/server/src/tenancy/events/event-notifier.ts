@@ -10,6 +10,16 @@ export class EventNotifier {
     return this.#watchers.watch(projectId, onEvents)
   }
 
+  /** The ids of the projects whose events are watched. */
+  get watched(): readonly string[] {
+    return this.#watchers.ids
+  }
+
+  /** Notifies the readers of a project's events that another process has committed some. */
+  notify(projectId: string): void {
+    this.#watchers.notify(projectId)
+  }
+
   /** Returns the store with a notification after each committed change. */
   notifyAfterCommits(store: Store): Store {
     return {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseConfig } from '../../../src/foundation/config/config.ts'
 
-const database = { HOLT_DATABASE_URL: 'postgres://holt@db.example.com/holt' }
+const database = { HOLT_DATABASE_URL: 'postgres://holt@db.example.com/holt', HOLT_PEER_ADDRESS: '10.1.2.3' }
 
 test('a machine is in no fleet by default', () => {
   expect(parseConfig({}).fleet).toBeNull()
@@ -26,6 +26,10 @@ test('the times of a fleet are in seconds', () => {
 
 test.each([
   [{ HOLT_FLEET: '1' }, 'HOLT_FLEET: the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'],
+  [
+    { ...database, HOLT_PEER_ADDRESS: '', HOLT_FLEET: '1' },
+    'HOLT_FLEET: the hosts of a fleet forward requests to each other: set HOLT_PEER_ADDRESS',
+  ],
   [{ ...database, HOLT_FLEET: '1', HOLT_FLEET_FENCE: '290' }, 'HOLT_FLEET_VERDICT: must be at least 319'],
   [
     { ...database, HOLT_FLEET: '1', HOLT_FLEET_SUSPECT: '301' },

@@ -1,0 +1,37 @@
+import type { Store } from '../../foundation/store/open-store.ts'
+import type { HostRow } from '../../foundation/store/tables.ts'
+import type { PeerDirectory, PeerHost } from '../peers/peer-directory.ts'
+import type { SeenHosts } from './seen-hosts.ts'
+
+/** The hosts of the table, as the connections between hosts need them. */
+export class HostPeers implements PeerDirectory {
+  readonly #store: Pick<Store, 'db'>
+  readonly #hosts: SeenHosts
+
+  constructor(store: Pick<Store, 'db'>, hosts: SeenHosts) {
+    this.#store = store
+    this.#hosts = hosts
+  }
+
+  async find(hostId: string): Promise<PeerHost | null> {
+    const seen = this.#hosts.rows.find(({ host_id }) => host_id === hostId)
+    if (seen !== undefined && isSettled(seen)) return peerOf(seen)
+    // It may have joined, or started again, since the last read.
+    const row = await this.#store.db
+      .selectFrom('hosts')
+      .select(['host_id', 'address', 'state'])
+      .where('host_id', '=', hostId)
+      .executeTakeFirst()
+    return row === undefined ? null : peerOf(row)
+  }
+}
+
+/** Returns true if a host serves requests at its address. */
+function isSettled({ state }: HostRow): boolean {
+  return state !== 'joining' && state !== 'lost' && state !== 'gone'
+}
+
+/** A lost host counts as gone until it starts again: nobody believes what it says of callers. */
+function peerOf({ host_id, address, state }: Pick<HostRow, 'host_id' | 'address' | 'state'>): PeerHost {
+  return { hostId: host_id, address, isGone: state === 'lost' || state === 'gone' }
+}
