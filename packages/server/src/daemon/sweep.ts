@@ -23,6 +23,9 @@ const sweepMs = 1000
  */
 const sweepsPerCleaning = 60
 
+/** The number of sweeps between two looks at webhooks that other hosts of a fleet have changed. */
+const sweepsPerWebhooks = 5
+
 /**
  * The audit log is counted to find the excess. Each sweep counts a part of it, and later removes a
  * part of the excess.
@@ -42,6 +45,7 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
     try {
       await lifetimes.look()
       await endDueTokens(service)
+      if (service.config.fleet !== null && count % sweepsPerWebhooks === 0) await service.webhooks.start()
       const cleans = service.duties.holds('cleaner')
       if (cleans && (auditIsLong || count % sweepsPerAuditCleaning === 0)) auditIsLong = await oldAudit.removeSome()
       if (cleans && (eventsAreMany || count % sweepsPerCleaning === 0)) eventsAreMany = await removeOldEvents(service)

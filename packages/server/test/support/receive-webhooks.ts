@@ -27,7 +27,7 @@ export interface WebhookReceiver {
 }
 
 /** Starts a receiver that ends with the test. */
-async function receiveWebhooks(): Promise<WebhookReceiver> {
+export async function receiveWebhooks(): Promise<WebhookReceiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
@@ -64,17 +64,15 @@ async function receiveWebhooks(): Promise<WebhookReceiver> {
 
 const nowhere = () => Promise.reject(new Error('nothing is outside'))
 
+/** The way to external hosts where all webhooks go to one receiver. */
+export function onlyTo({ dialWebhook }: WebhookReceiver) {
+  return { gateway: new RecordingGateway(), dialTls: nowhere, dialWebhook, registryNetwork: { connect: nowhere } }
+}
+
 /** A server whose webhooks all go to one receiver, and one webhook. */
 export async function startWebhookServer(options: Partial<ServerOptions> = {}, webhook: object = {}) {
   const receiver = await receiveWebhooks()
-  const { dialWebhook } = receiver
-  const outside = {
-    gateway: new RecordingGateway(),
-    dialTls: nowhere,
-    dialWebhook,
-    registryNetwork: { connect: nowhere },
-  }
-  const server = await startTestServer({ outside, ...options })
+  const server = await startTestServer({ outside: onlyTo(receiver), ...options })
   const json = { url: 'https://hooks.example.com/in', types: ['runtime.*'], ...webhook }
   const made = await server.ask('POST', '/v1/agents/webhook', { json })
   const path = `/v1/agents/webhook/${made.json.webhook_id}`

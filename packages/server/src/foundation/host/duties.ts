@@ -6,8 +6,9 @@
  * * `cleaner`: removes old rows.
  * * `base_templates`: makes the base templates.
  * * `resealing`: finishes a rotation of the master key.
+ * * `webhooks`: sends the messages of webhooks.
  */
-export const dutyNames = ['judge', 'cleaner', 'base_templates', 'resealing'] as const
+export const dutyNames = ['judge', 'cleaner', 'base_templates', 'resealing', 'webhooks'] as const
 
 export type DutyName = (typeof dutyNames)[number]
 

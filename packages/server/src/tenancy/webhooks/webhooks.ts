@@ -9,14 +9,24 @@ export class Webhooks {
   readonly #service: () => Tenancy
   readonly #sending: Sending
   readonly #senders = new Map<string, { readonly sender: WebhookSender; readonly ended: Promise<void> }>()
+  /** Aborted when another host of the fleet has to send. */
+  #resigned = new AbortController()
 
   constructor(service: () => Tenancy, dial: DialWebhook) {
     this.#service = service
     this.#sending = { dial, slots: new DeliverySlots() }
   }
 
-  /** Begins to send for every active webhook. Each continues at the cursor in its row. */
+  /**
+   * Begins to send for every active webhook, or wakes its sender. Each continues at the cursor in
+   * its row. Ends all senders if another host of the fleet has to send.
+   */
   async start(): Promise<void> {
+    if (!this.#service().duties.holds('webhooks')) {
+      this.#resigned.abort()
+      return
+    }
+    if (this.#resigned.signal.aborted) this.#resigned = new AbortController()
     const rows = await this.#service()
       .store.db.selectFrom('webhooks')
       .select(['webhook_id', 'project_id'])
@@ -27,12 +37,12 @@ export class Webhooks {
 
   /**
    * Wakes or begins the sender of a webhook that was made or changed, or that has something to
-   * send.
+   * send. Another host of the fleet sees it within seconds, if it has to send.
    */
   changed(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
     const known = this.#senders.get(row.webhook_id)
     if (known !== undefined) known.sender.wake()
-    else if (!this.#service().closing.aborted) this.#begin(row)
+    else if (this.#maySend()) this.#begin(row)
   }
 
   /** Sends a message outside of the log once. */
@@ -45,10 +55,15 @@ export class Webhooks {
     await Promise.all([...this.#senders.values()].map(({ ended }) => ended))
   }
 
+  #maySend(): boolean {
+    const { closing, duties } = this.#service()
+    return !closing.aborted && !this.#resigned.signal.aborted && duties.holds('webhooks')
+  }
+
   #begin({ webhook_id, project_id }: Pick<WebhookRow, 'webhook_id' | 'project_id'>): void {
     const service = this.#service()
     const sender = new WebhookSender(service, this.#sending, webhook_id)
-    const ended = sender.run(project_id, service.closing).then(async () => {
+    const ended = sender.run(project_id, AbortSignal.any([service.closing, this.#resigned.signal])).then(async () => {
       this.#senders.delete(webhook_id)
       await this.#beginAgain({ webhook_id, project_id })
     })
@@ -57,8 +72,8 @@ export class Webhooks {
 
   /** Begins again if the webhook became active just after its sender had seen it disabled. */
   async #beginAgain(row: Pick<WebhookRow, 'webhook_id' | 'project_id'>): Promise<void> {
-    const { store, closing } = this.#service()
-    if (closing.aborted) return
+    const { store } = this.#service()
+    if (!this.#maySend()) return
     const active = await store.db
       .selectFrom('webhooks')
       .select('webhook_id')

@@ -7,6 +7,7 @@ import { hostRow, pass, startHost, type TestHost } from '../../support/fleet.ts'
 import { inside } from '../../support/inside.ts'
 import { hasPostgres, startCluster } from '../../support/postgres-cluster.ts'
 import { readItems } from '../../support/read-items.ts'
+import { messages, onlyTo, receiveWebhooks } from '../../support/receive-webhooks.ts'
 
 const path = '/v1/agents/runtime'
 
@@ -62,6 +63,20 @@ describe.skipIf(!hasPostgres())('hosts that share a PostgreSQL', () => {
     await one.server.ask('DELETE', `${path}/${id}`)
     await until('runtime.terminated')
     expect(new Set(types).size).toBe(types.length)
+  })
+
+  test('a message of a webhook is sent by one host', async () => {
+    const receiver = await receiveWebhooks()
+    const { hosts } = await startHosts(2, { outside: onlyTo(receiver) })
+    const [one, two] = hosts as [TestHost, TestHost]
+    const json = { url: 'https://hooks.example.com/in', types: ['runtime.running', 'runtime.terminated'] }
+    expect((await two.server.ask('POST', '/v1/agents/webhook', { json })).status).toBe(201)
+    for (const { server } of [one, two]) await server.ask('DELETE', `${path}/${await server.makeRuntime()}`)
+    await messages(receiver, 4)
+    // A second sender would have sent each message at the same time.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(4)
+    expect(receiver.received).toHaveLength(4)
   })
 
   test('a visit to a port arrives through another host, with a token of a third one', async () => {
