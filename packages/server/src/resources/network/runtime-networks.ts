@@ -97,29 +97,31 @@ export class RuntimeNetworks {
     return { ...guestSide, tun, ca_certificates: [row.ca_certificate] }
   }
 
-  /** Applies a stored policy to all its runtimes. */
+  /** Applies a stored policy to all its runtimes on this host. */
   async policyChanged(projectId: string, policyId: string): Promise<void> {
-    const { store } = this.#service()
+    const { store, thisHost } = this.#service()
     const rows = await store.db
       .selectFrom('runtime_networks')
       .innerJoin('runtimes', 'runtimes.runtime_id', 'runtime_networks.runtime_id')
       .select('runtime_networks.runtime_id')
       .where('runtime_networks.project_id', '=', projectId)
       .where('runtime_networks.policy_id', '=', policyId)
+      .where('runtimes.host_id', '=', thisHost.hostId)
       .where('runtimes.state', 'not in', endedStates)
       .execute()
     await this.#syncAll(projectId, rows)
   }
 
-  /** Applies a secret to all its runtimes. */
+  /** Applies a secret to all its runtimes on this host. */
   async secretChanged(projectId: string, secretId: string): Promise<void> {
-    const { store } = this.#service()
+    const { store, thisHost } = this.#service()
     const rows = await store.db
       .selectFrom('runtime_secrets')
       .innerJoin('runtimes', 'runtimes.runtime_id', 'runtime_secrets.runtime_id')
       .select('runtime_secrets.runtime_id')
       .where('runtime_secrets.project_id', '=', projectId)
       .where('runtime_secrets.secret_id', '=', secretId)
+      .where('runtimes.host_id', '=', thisHost.hostId)
       .where('runtimes.state', 'not in', endedStates)
       .execute()
     await this.#syncAll(projectId, rows)
@@ -167,12 +169,14 @@ export class RuntimeNetworks {
    * Reads the desired network. Returns null if the runtime is not on the host or may reach nothing.
    */
   async #desired(ref: RuntimeRef): Promise<Desired | null> {
-    const { db } = this.#service().store
+    const { store, thisHost } = this.#service()
+    const { db } = store
     const runtime = await db
       .selectFrom('runtimes')
       .select('state')
       .where('project_id', '=', ref.projectId)
       .where('runtime_id', '=', ref.runtimeId)
+      .where('host_id', '=', thisHost.hostId)
       .executeTakeFirst()
     if (runtime === undefined || !hasWayOut.has(runtime.state)) return null
     const row = await networkRow(db, ref)

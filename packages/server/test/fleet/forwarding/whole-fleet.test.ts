@@ -92,6 +92,21 @@ describe.skipIf(!hasPostgres())('hosts that share a PostgreSQL', () => {
     expect((await visit({})).status).toBe(401)
   })
 
+  test('a policy that is replaced at one host is in force at the others', async () => {
+    const { hosts } = await startHosts(2)
+    const [one, two] = hosts as [TestHost, TestHost]
+    const policy = (host: string) => ({ allow: [{ host }] })
+    const made = { name: 'mine', ...policy('before.example') }
+    expect((await two.server.ask('POST', '/v1/agents/network-policy', { json: made })).status).toBe(201)
+    const id = await one.server.makeRuntime({ network_policy: 'mine' })
+    const hostsOf = () => one.gateway.of(id)?.hosts
+    expect(hostsOf()).toEqual(['before.example'])
+    const json = policy('after.example')
+    expect((await two.server.ask('PUT', '/v1/agents/network-policy/mine', { json })).status).toBe(200)
+    await vi.waitUntil(() => hostsOf()?.includes('after.example'), { timeout: 20_000 })
+    expect(two.gateway.attached).toEqual([])
+  })
+
   test('a host that is cordoned places creates on a ready one', async () => {
     const { store, hosts } = await startHosts(2)
     const [one, two] = hosts as [TestHost, TestHost]

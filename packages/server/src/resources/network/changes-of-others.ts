@@ -1,0 +1,47 @@
+import type { Resources } from '../resources.ts'
+
+/**
+ * The age of the changes that are looked for, in milliseconds. The clocks of two hosts differ by
+ * less.
+ */
+const lookBackMs = 10 * 60_000
+
+/** Applies the changes of policies and secrets that other hosts of a fleet have stored. */
+export class ChangesOfOthers {
+  readonly #service: Resources
+  #applied: ReadonlySet<string> = new Set()
+
+  constructor(service: Resources) {
+    this.#service = service
+  }
+
+  /**
+   * Looks for changes, and applies each once to the runtimes of this host. A change of this host is
+   * applied again, which does no harm. Rejects if the store cannot be read; the next look repeats
+   * what is missing.
+   */
+  async look(): Promise<void> {
+    const { store, networks, now } = this.#service
+    const since = now() - lookBackMs
+    const policies = await store.db
+      .selectFrom('policies')
+      .select(['project_id', 'policy_id', 'revision'])
+      .where('updated_at', '>', since)
+      .execute()
+    const secrets = await store.db
+      .selectFrom('secrets')
+      .select(['project_id', 'secret_id', 'version', 'deleted_at'])
+      .where(({ eb, or }) => or([eb('updated_at', '>', since), eb('deleted_at', '>', since)]))
+      .execute()
+    const applied = new Set<string>()
+    const once = async (name: string, apply: () => Promise<void>) => {
+      if (!this.#applied.has(name)) await apply()
+      applied.add(name)
+    }
+    for (const { project_id, policy_id, revision } of policies)
+      await once(`${policy_id} ${revision}`, () => networks.policyChanged(project_id, policy_id))
+    for (const { project_id, secret_id, version, deleted_at } of secrets)
+      await once(`${secret_id} ${version} ${deleted_at}`, () => networks.secretChanged(project_id, secret_id))
+    this.#applied = applied
+  }
+}
