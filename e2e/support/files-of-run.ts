@@ -25,8 +25,10 @@ export const aboutLives: readonly string[] = [
   ...['deadlines', 'diff', 'egress-clients', 'forks', 'lifecycle-restart', 'pause', 'pools', 'snapshots'],
 ]
 
-/** Files that take minutes. A short run draws one. */
-export const slow: readonly string[] = ['code-interpreter', 'console-build', 'console-terminal']
+/** Files that take minutes. A short run draws two. */
+export const slow: readonly string[] = [
+  ...['code-interpreter', 'console-build', 'console-pages', 'console-stories', 'console-terminal'],
+]
 
 /** The chaos tests that measure nothing: others may run beside them. A short run draws two. */
 export const crashFiles: readonly string[] = [
