@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { shareOf } from '@holt/testkit'
+import { byLength, shareOf } from '@holt/testkit'
 
 /** The files whose subject is the class: a run that has them has them in both classes. */
 export const ofTheClass: readonly string[] = [
@@ -25,10 +25,11 @@ export const aboutLives: readonly string[] = [
   ...['deadlines', 'diff', 'egress-clients', 'forks', 'lifecycle-restart', 'pause', 'pools', 'snapshots'],
 ]
 
-/** Files that take minutes. A short run draws two. */
-export const slow: readonly string[] = [
-  ...['code-interpreter', 'console-build', 'console-pages', 'console-stories', 'console-terminal'],
-]
+/** Files that take a minute or two. A short run draws one. */
+export const slow: readonly string[] = ['code-interpreter', 'console-build', 'console-stories', 'console-terminal']
+
+/** Files that take five minutes or more. Only a long run has them. */
+export const slowest: readonly string[] = ['console-pages']
 
 /** The chaos tests that measure nothing: others may run beside them. A short run draws two. */
 export const crashFiles: readonly string[] = [
@@ -46,9 +47,10 @@ export function leftOut(): readonly string[] {
   const here = [
     ...shareOf(drawn, 1 / 4, 'end-to-end files'),
     ...shareOf(aboutLives, 1 / 3, 'files about lives'),
-    ...shareOf(slow, 1 / 3, 'slow files'),
+    ...shareOf(slow, 1 / 4, 'slow files'),
+    ...byLength({ short: [], long: slowest, soak: slowest }),
   ]
-  return [...drawn, ...aboutLives, ...slow].filter((name) => !here.includes(name))
+  return [...drawn, ...aboutLives, ...slow, ...slowest].filter((name) => !here.includes(name))
 }
 
 /** Returns the chaos tests beside the end-to-end tests that this run has. A long run has all. */

@@ -10,15 +10,16 @@ import {
   leftOut,
   ofTheClass,
   slow,
+  slowest,
 } from '../../../e2e/support/files-of-run.ts'
 import { faults } from '../../../scripts/faults/faults.ts'
 import { byLength } from '../src/index.ts'
 
-const lists = [...drawn, ...aboutLives, ...slow]
+const lists = [...drawn, ...aboutLives, ...slow, ...slowest]
 
 test('a short run has its share of each list of files, and a long run all', () => {
   const names = leftOut()
-  const here = Math.ceil(drawn.length / 4) + Math.ceil(aboutLives.length / 3) + Math.ceil(slow.length / 3)
+  const here = Math.ceil(drawn.length / 4) + Math.ceil(aboutLives.length / 3) + Math.ceil(slow.length / 4)
   expect(lists).toEqual(expect.arrayContaining([...names]))
   expect(names).toHaveLength(byLength({ short: lists.length - here, long: 0, soak: 0 }))
   const { length } = crashFiles
