@@ -8,6 +8,7 @@ import { cgroupParentOf } from '../../src/cgroups/runtime-cgroup.ts'
 import {
   type EngineUnderTest,
   importImage,
+  type LogLine,
   prepareEngine,
   processOf,
   runCommand,
@@ -32,15 +33,22 @@ for (const [isolation, runner] of [
       let under: EngineUnderTest
       let engine: Engine
       let image: ImageDigest
+      const lines: LogLine[] = []
       beforeAll(async () => {
-        under = await prepareEngine()
+        under = await prepareEngine(lines)
         engine = await under.open()
         image = await importImage(engine, under)
       }, VERB_TIMEOUT_MS)
-      afterEach(async () => {
+      afterEach(async ({ task }) => {
+        const isFailed = task.result?.state === 'fail'
+        // The ending tells a runtime that the guard ended from a sandbox that crashed.
+        if (isFailed) console.error('the log of the engine:', lines)
+        lines.length = 0
         for await (const item of engine.observe(timeout())) {
           if (item.type === 'listed') break
-          if (item.type === 'present') await engine.remove(item.observed.id, timeout())
+          if (item.type !== 'present') continue
+          if (isFailed) console.error('a runtime after the failure:', item.observed)
+          await engine.remove(item.observed.id, timeout())
         }
         expect(await under.leaks()).toEqual([])
       }, VERB_TIMEOUT_MS)
