@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { faults } from '../../../scripts/faults/faults.ts'
-import { byLength, drawnFiles, drawnShares, filesLeftOut } from '../src/index.ts'
+import { byLength, drawnFiles, drawnLists, drawnShares, filesLeftOut } from '../src/index.ts'
 
 const repository = join(import.meta.dirname, '../../..')
-const all = [...drawnFiles.console, ...drawnFiles.others]
+const all = drawnLists.flatMap((list) => drawnFiles[list])
 
-test.each(['console', 'others'] as const)('a short run has its share of the list %s, and a long run all', (list) => {
+test.each(drawnLists)('a short run has its share of the list %s, and a long run all', (list) => {
   const names = filesLeftOut().filter((name) => drawnFiles[list].includes(name))
   const { length } = drawnFiles[list]
   const count = length - Math.ceil(length * drawnShares[list])
