@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { CDPSession, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../../server/test/support/start-test-server.ts'
@@ -61,6 +62,23 @@ async function heapOf(
   return { used: value('JSHeapUsedSize'), total: value('JSHeapTotalSize'), nodes: value('Nodes') }
 }
 
+/**
+ * Returns the memory of the largest renderer process in MiB, with its part of shared pages (`Pss`
+ * of proc_pid_smaps(5)). It has the code of the browser besides the page.
+ */
+async function rendererMiB(page: Page): Promise<number> {
+  const session = await page.context().browser()?.newBrowserCDPSession()
+  const { processInfo } = (await session?.send('SystemInfo.getProcessInfo')) ?? { processInfo: [] }
+  await session?.detach()
+  const sizes = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => shareOfMemory(id))
+  return Math.max(...sizes)
+}
+
+function shareOfMemory(pid: number): number {
+  const [, kib] = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? []
+  return Number(kib) / 1024
+}
+
 function report(what: string, facts: object): void {
   process.stderr.write(
     `${what}: ${JSON.stringify(facts, (_, value) => (typeof value === 'number' ? Math.round(value * 10) / 10 : value))}\n`,
@@ -116,7 +134,8 @@ test(`${changing} runtimes that change keep the page small and smooth`, {
     const heap = await heapOf(counters)
     heaps.push(heap.used)
     const mib = { used: heap.used / 2 ** 20, total: heap.total / 2 ** 20 }
-    report(`after ${Math.round((performance.now() - began) / 1000)} s`, { frames, heapMiB: mib, nodes: heap.nodes })
+    const facts = { frames, heapMiB: mib, nodes: heap.nodes, rendererMiB: await rendererMiB(page) }
+    report(`after ${Math.round((performance.now() - began) / 1000)} s`, facts)
     await page.waitForTimeout(10_000)
   }
   report('changes', { count: await work })
