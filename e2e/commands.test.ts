@@ -199,6 +199,10 @@ describeClasses('commands', (isolation) => {
       for await (const item of items) if (item.type === 'stdout') break
       abort.abort()
       await until('it went on', async () => (await runtime.run('test -e /tmp/went-on')).exit_code === 0)
+      await until('it ended', async () => {
+        const listed = await runtime.call('GET', '/commands', { query: { state: 'running' } })
+        return success(listed, 200, pageOf(Command)).data.length === 0
+      })
     })
   })
 
