@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
 import { keepTrace, startTrace } from './keep-trace.ts'
 
@@ -59,5 +59,13 @@ interface AskedService {
 /** Opens the console by a link, as `holt console` does. */
 export async function openByLink({ server, ask }: AskedService, { page }: Visit, key?: string): Promise<void> {
   const { code } = (await ask('POST', '/console/link', key === undefined ? {} : { key })).json
+  // Other tests make network devices on this machine. Chromium then drops the requests under way.
+  let isDropped = false
+  const note = (request: Request) => {
+    if (request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED') isDropped = true
+  }
+  page.on('requestfailed', note)
   await page.goto(`${server.url}/console/#code=${code}`)
+  page.off('requestfailed', note)
+  if (isDropped) await page.reload()
 }
