@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
+import { isJudged } from '../../foundation/host/host-row.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { HostRow, HostWish } from '../../foundation/store/tables.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
@@ -11,7 +12,7 @@ export const hostChangeHandlers = {
   uncordonHost: ({ service, params }) => want(service, params.host_id, 'ready'),
   loseHost: async ({ service, params, body }) => {
     const { host_id: hostId, epoch, state } = await findHost(service, params.host_id)
-    if (state === 'lost' || state === 'gone') return { status: 204 }
+    if (isJudged({ state })) return { status: 204 }
     if (hostId === service.thisHost.hostId)
       throw new HoltError('conflict', 'The host that answers cannot be lost. Send the request to another host.')
     if (service.hosts.silentMs(hostId) === null && !body.force)

@@ -2,6 +2,7 @@ import { Semaphore } from '@holt/async'
 import { inTime } from '../../foundation/async/in-time.ts'
 import { pause } from '../../foundation/async/pause.ts'
 import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
+import { isJudged, judgedStates } from '../../foundation/host/host-row.ts'
 import type { Log } from '../../foundation/log.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostState, HostWish } from '../../foundation/store/tables.ts'
@@ -96,7 +97,7 @@ export class Beats {
       .set(({ eb }) => ({ beat: eb('beat', '+', 1), seen_at: now() }))
       .where('host_id', '=', lease.hostId)
       .where('epoch', '=', lease.epoch)
-      .where('state', 'not in', ['lost', 'gone'])
+      .where('state', 'not in', judgedStates)
       .returning(['state', 'wanted'])
       .executeTakeFirst()
     if (own === undefined) {
@@ -143,6 +144,6 @@ export class Beats {
 
 /** Returns the next state of a host that runs. It drains nothing, so it stays cordoned. */
 function nextState(state: HostState, wanted: HostWish, isReady: boolean): HostState {
-  if (!isReady || state === 'lost' || state === 'gone') return state
+  if (!isReady || isJudged({ state })) return state
   return wanted === 'ready' ? 'ready' : 'cordoned'
 }

@@ -1,3 +1,4 @@
+import { isJudged } from '../../foundation/host/host-row.ts'
 import type { Log } from '../../foundation/log.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
@@ -46,7 +47,7 @@ export class Bench {
         log.error({ host_id: host.hostId, silent_ms: Math.round(host.silentMs) }, 'a host is lost')
     }
     if (lost.length > 0) await hosts.read()
-    for (const row of hosts.rows) if (row.state === 'lost' || row.state === 'gone') await this.#carryOut(row)
+    for (const row of hosts.rows) if (isJudged(row)) await this.#carryOut(row)
   }
 
   async #carryOut(row: HostRow): Promise<void> {

@@ -1,3 +1,4 @@
+import { isJudged } from '../../foundation/host/host-row.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import type { PeerDirectory, PeerHost } from '../peers/peer-directory.ts'
@@ -27,11 +28,11 @@ export class HostPeers implements PeerDirectory {
 }
 
 /** Returns true if a host serves requests at its address. */
-function isSettled({ state }: HostRow): boolean {
-  return state !== 'joining' && state !== 'lost' && state !== 'gone'
+function isSettled(row: HostRow): boolean {
+  return row.state !== 'joining' && !isJudged(row)
 }
 
 /** A lost host counts as gone until it starts again: nobody believes what it says of callers. */
 function peerOf({ host_id, address, state }: Pick<HostRow, 'host_id' | 'address' | 'state'>): PeerHost {
-  return { hostId: host_id, address, isGone: state === 'lost' || state === 'gone' }
+  return { hostId: host_id, address, isGone: isJudged({ state }) }
 }

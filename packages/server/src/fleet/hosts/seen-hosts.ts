@@ -1,5 +1,6 @@
 import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
+import { isJudged } from '../../foundation/host/host-row.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import { look, nothingSeen, type Opinion, type Watch } from '../lease/judge.ts'
@@ -34,14 +35,14 @@ export class SeenHosts implements HostDirectory {
 
   /** The current epochs of the hosts that are neither lost nor gone. */
   get epochs(): ReadonlyMap<string, number> {
-    return new Map(this.#rows.filter(isThere).map(({ host_id, epoch }) => [host_id, epoch]))
+    return new Map(this.#rows.filter((row) => !isJudged(row)).map(({ host_id, epoch }) => [host_id, epoch]))
   }
 
   silentMs(hostId: string): number | null {
     const suspect = this.#opinion.suspects.find((each) => each.hostId === hostId)
     if (suspect !== undefined) return suspect.silentMs
     const row = this.#rows.find((each) => each.host_id === hostId)
-    return row === undefined || isThere(row) ? null : 0
+    return row === undefined || !isJudged(row) ? null : 0
   }
 
   /** Reads the hosts, and looks at their beats. */
@@ -54,8 +55,4 @@ export class SeenHosts implements HostDirectory {
     this.#watch = watch
     this.#opinion = opinion
   }
-}
-
-function isThere({ state }: HostRow): boolean {
-  return state !== 'lost' && state !== 'gone'
 }

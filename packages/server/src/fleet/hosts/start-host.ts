@@ -1,4 +1,4 @@
-import { makeFirstHost, type NewHost, newHostRow } from '../../foundation/host/host-row.ts'
+import { makeFirstHost, type NewHost, newHostRow, ownedTables } from '../../foundation/host/host-row.ts'
 import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
@@ -19,9 +19,6 @@ interface StartingHost extends NewHost {
   readonly address: string
   readonly now: () => number
 }
-
-/** The tables whose rows belong to an epoch of a host. */
-const owned = ['runtimes', 'pool_members', 'builds', 'build_resources', 'snapshots'] as const
 
 /**
  * Begins the next epoch of this host, in state `joining`, and returns its lease. The first start
@@ -83,7 +80,7 @@ async function begin(
       .returning('host_id')
       .executeTakeFirst()
     if (begun === undefined) return false
-    for (const table of owned)
+    for (const table of ownedTables)
       await changes.updateTable(table).set({ host_epoch: epoch }).where('host_id', '=', hostId).execute()
     // The disk is back, and the checkpoints of its paused runtimes with it.
     await changes

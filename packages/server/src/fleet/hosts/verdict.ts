@@ -1,5 +1,6 @@
 import type { RuntimeState } from '@holt/protocol'
 import { endInterrupted } from '../../builds/recover-builds.ts'
+import { judgedStates } from '../../foundation/host/host-row.ts'
 import { aloneWith, aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Changes, Store } from '../../foundation/store/open-store.ts'
 import type { HostRow, RuntimeRow } from '../../foundation/store/tables.ts'
@@ -36,7 +37,7 @@ export async function passVerdict(
       .set({ state: 'lost', epoch: epoch + 1 })
       .where('host_id', '=', hostId)
       .where('epoch', '=', epoch)
-      .where('state', 'not in', ['lost', 'gone'])
+      .where('state', 'not in', judgedStates)
       .returning('host_id')
     return (beat === null ? known : known.where('beat', '=', beat)).executeTakeFirst()
   })

@@ -1,4 +1,5 @@
 import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
+import { isJudged } from '../../foundation/host/host-row.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 
 /** The columns of a host's row that the judge reads. */
@@ -46,9 +47,6 @@ export interface Opinion {
 /** The memory of a judge that has just begun. */
 export const nothingSeen: Watch = { readAt: null, beats: new Map() }
 
-/** The states of hosts that are judged no more. */
-const judged: ReadonlySet<HostRow['state']> = new Set(['lost', 'gone'])
-
 /** So many silent hosts are believed, however few hosts there are. */
 const believed = 2
 
@@ -67,7 +65,7 @@ export function look(
   read: HostsRead,
   times: Times,
 ): { readonly watch: Watch; readonly opinion: Opinion } {
-  const live = read.rows.filter(({ state }) => !judged.has(state))
+  const live = read.rows.filter((row) => !isJudged(row))
   const hadGap = watch.readAt === null || !isWithin(read.endedAt - watch.readAt, times.readGapMs)
   const beats = new Map(
     live.map((row) => {

@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely'
 import type { Changes, Queries } from '../store/open-store.ts'
-import type { Tables } from '../store/tables.ts'
+import type { HostRow, Tables } from '../store/tables.ts'
 
 /** A host that begins to be one. */
 export interface NewHost {
@@ -37,8 +37,16 @@ export function newHostRow({ hostId, bootId, version, at }: NewHost): Insertable
   }
 }
 
+/** The states of a host with a verdict against it, or that an operator has forgotten. */
+export const judgedStates = ['lost', 'gone'] as const
+
+/** Returns true if a host has lost its rows: it is lost or gone. */
+export function isJudged({ state }: Pick<HostRow, 'state'>): boolean {
+  return judgedStates.some((judged) => judged === state)
+}
+
 /** The tables whose rows a host owns, with its epoch. */
-const owned = ['runtimes', 'pool_members', 'builds', 'build_resources', 'snapshots'] as const
+export const ownedTables = ['runtimes', 'pool_members', 'builds', 'build_resources', 'snapshots'] as const
 
 /** The tables of what lies on a host's disk, each with its key beside project and host. */
 const onDisk = [
@@ -59,7 +67,7 @@ export async function makeFirstHost(changes: Changes, host: NewHost): Promise<vo
     .values({ ...newHostRow(host), ...(await formerClock(changes)) })
     .execute()
   await changes.deleteFrom('store_facts').where('name', '=', 'clock').execute()
-  for (const table of owned)
+  for (const table of ownedTables)
     await changes
       .updateTable(table)
       .set({ host_id: hostId, host_epoch: 1 })
