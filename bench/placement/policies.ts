@@ -56,8 +56,10 @@ export function bestOfThree(chance: Chance, ageMs: number): Policy {
 /** The best of three by live probes. */
 export function bestOfThreeProbed(chance: Chance): Policy {
   return (create, ready) => {
-    const { offers, ms } = probe(draw(chance, ready, tries), create)
-    return { hosts: inOrder(offers, create, ready), probes: tries, ms }
+    const drawn = draw(chance, ready, tries)
+    const { offers, ms } = probe(drawn, create)
+    const byId = new Map(drawn.map((host) => [host.hostId, host]))
+    return { hosts: known(orderOffers(offers, create.id), byId), probes: tries, ms }
   }
 }
 
@@ -129,10 +131,6 @@ function probe(hosts: readonly ModelHost[], { template, at }: Create) {
 
 function known(hostIds: readonly string[], byId: ReadonlyMap<string, ModelHost>): readonly ModelHost[] {
   return hostIds.flatMap((hostId) => byId.get(hostId) ?? [])
-}
-
-function inOrder(offers: Parameters<typeof orderOffers>[0], { id }: Create, ready: readonly ModelHost[]) {
-  return known(orderOffers(offers, id), new Map(ready.map((host) => [host.hostId, host])))
 }
 
 interface OldFacts {

@@ -60,19 +60,25 @@ export function simulate(load: Load, policyOf: (chance: Chance) => Policy): Simu
   const tallies = { load: new Tally(), burst: new Tally() }
   const lostAt = load.warmUpMs + load.measuredMs / 2
   let ready: readonly ModelHost[] = hosts
+  let alive = ready
+  let isLossDue = true
   let fetchesBefore = 0
   for (const { at, template, burst } of arrivals(load, chance)) {
     ends.until(at)
-    if (at >= lostAt && !hosts.some(({ lost }) => lost)) loseHosts(hosts, load, chance)
-    if (at >= lostAt + suspectMs && ready === hosts) ready = hosts.filter(({ lost }) => !lost)
-    const entry = chance.pick(ready.filter(({ lost }) => !lost))
+    if (at >= lostAt && isLossDue) {
+      isLossDue = false
+      loseHosts(hosts, load, chance)
+      alive = hosts.filter(({ lost }) => !lost)
+    }
+    if (at >= lostAt + suspectMs) ready = alive
+    const entry = chance.pick(alive)
     const create: Create = { id: `create ${at}`, template, at, entry }
     const done = place(create, policy(create, ready))
     if (done.host !== null) ends.add(done.host, at)
     if (at < load.warmUpMs) fetchesBefore = sum(hosts)
     else tallies[burst ? 'burst' : 'load'].add(done)
   }
-  const used = hosts.filter(({ lost }) => !lost).map((host) => host.used)
+  const used = alive.map((host) => host.used)
   const mean = used.reduce((total, one) => total + one, 0) / used.length
   return {
     load: tallies.load.outcome(),
