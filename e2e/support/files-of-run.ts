@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { byLength, shareOf } from '@holt/testkit'
+import { byLength, leftOutOf, shareOf } from '@holt/testkit'
 
 /** The files whose subject is the class: a run that has them has them in both classes. */
 export const ofTheClass: readonly string[] = [
@@ -44,13 +44,12 @@ export function allFiles(): readonly string[] {
 
 /** Returns the names of the files that this run leaves out. A long run leaves out none. */
 export function leftOut(): readonly string[] {
-  const here = [
-    ...shareOf(drawn, 1 / 4, 'end-to-end files'),
-    ...shareOf(aboutLives, 1 / 3, 'files about lives'),
-    ...shareOf(slow, 1 / 4, 'slow files'),
-    ...byLength({ short: [], long: slowest, soak: slowest }),
+  return [
+    ...leftOutOf(drawn, 1 / 4, 'end-to-end files'),
+    ...leftOutOf(aboutLives, 1 / 3, 'files about lives'),
+    ...leftOutOf(slow, 1 / 4, 'slow files'),
+    ...byLength({ short: slowest, long: [], soak: [] }),
   ]
-  return [...drawn, ...aboutLives, ...slow, ...slowest].filter((name) => !here.includes(name))
 }
 
 /** Returns the chaos tests beside the end-to-end tests that this run has. A long run has all. */

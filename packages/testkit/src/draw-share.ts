@@ -13,6 +13,12 @@ export function shareOf<Item>(items: readonly Item[], share: number, subject: st
   return new Chance(seedOf(subject)).some(items, Math.ceil(items.length * share))
 }
 
+/** Returns the items that `shareOf` does not draw, in their order. */
+export function leftOutOf<Item>(items: readonly Item[], share: number, subject: string): readonly Item[] {
+  const here = new Set(shareOf(items, share, subject))
+  return items.filter((item) => !here.has(item))
+}
+
 /** Returns a separate seed for a subject, so that a draw does not depend on earlier draws. */
 export function seedOf(subject: string): number {
   return createHash('sha256').update(`${testSeed()} ${subject}`).digest().readUInt32LE()

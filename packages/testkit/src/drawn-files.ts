@@ -1,4 +1,4 @@
-import { shareOf } from './draw-share.ts'
+import { leftOutOf } from './draw-share.ts'
 
 /** The lists: browser tests of the console, files of half a minute, and files of seconds. */
 export const drawnLists = ['console', 'heavy', 'others'] as const
@@ -55,12 +55,7 @@ export const drawnShares: Readonly<Record<DrawnList, number>> = { console: 1 / 1
 
 /** Returns the test files that this run leaves out. A long run leaves out none. */
 export function filesLeftOut(): readonly string[] {
-  return drawnLists.flatMap((list) => notDrawn(drawnFiles[list], drawnShares[list], `test files: ${list}`))
-}
-
-function notDrawn(files: readonly string[], share: number, subject: string): readonly string[] {
-  const here = shareOf(files, share, subject)
-  return files.filter((name) => !here.includes(name))
+  return drawnLists.flatMap((list) => leftOutOf(drawnFiles[list], drawnShares[list], `test files: ${list}`))
 }
 
 function inPackage(name: string, files: readonly string[]): readonly string[] {
