@@ -21,9 +21,10 @@ async function listed({ server }: TestHost, hostId: string) {
 test('each host lists all of its fleet, as they describe themselves', async () => {
   const [one, two] = await startTwo()
   await one.server.makeRuntime()
-  await vi.waitUntil(async () => (await listed(two, one.hostId))?.engine === 'fake 0.2.0', { timeout: 20_000 })
+  const isReady = async () => (await listed(two, one.hostId))?.status === 'ready'
+  await vi.waitUntil(isReady, { timeout: 20_000 })
   expect(await listed(two, one.hostId)).toMatchObject({
-    status: 'ready',
+    engine: 'fake 0.2.0',
     reasons: [],
     fleet: { state: 'ready', wanted: 'ready', silent_secs: null, runtimes: 1 },
   })
