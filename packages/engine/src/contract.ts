@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { GuestLink } from './guest-link.ts'
 import type { ImageTree } from './image-tree.ts'
+import type { Transfer } from './transfer.ts'
 
 /**
  * The Engine contract.
@@ -176,6 +177,7 @@ export interface Abilities {
   readonly disks: Disks
   readonly freezer: Freezer
   readonly usage: Usage
+  readonly transfer: Transfer
 }
 
 /** Root filesystems by digest. */

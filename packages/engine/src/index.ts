@@ -1,3 +1,5 @@
 export * from './contract.ts'
 export type * from './guest-link.ts'
 export type * from './image-tree.ts'
+export * from './transfer.ts'
+export * from './verify-transfer.ts'

@@ -11,7 +11,7 @@ import type { FakeRuntimes } from './fake-runtimes.ts'
 import type { FakeGuest } from './guest/fake-guest.ts'
 
 /** A checkpoint of a fake engine. */
-interface FakeCheckpoint {
+export interface FakeCheckpoint {
   readonly info: CheckpointInfo
   /** A guest that does not run. Restored runtimes get a copy of it. */
   readonly guest: FakeGuest
@@ -51,6 +51,23 @@ export class FakeCheckpoints {
     const checkpoint = this.#checkpoints.get(checkpointId)
     const reason = checkpoint === undefined ? 'absent' : (checkpoint.problem ?? 'incompatible')
     return { reason, why: `checkpoint ${checkpointId} cannot be restored` }
+  }
+
+  /** Returns a checkpoint. Throws kind `not_found`. */
+  find(checkpointId: string): FakeCheckpoint {
+    const checkpoint = this.#checkpoints.get(checkpointId)
+    if (checkpoint === undefined) throw new EngineError('not_found', `there is no checkpoint ${checkpointId}`)
+    return checkpoint
+  }
+
+  /** Returns true if there is a checkpoint of this id. */
+  has(checkpointId: string): boolean {
+    return this.#checkpoints.has(checkpointId)
+  }
+
+  /** Adds a checkpoint that was made by another engine. */
+  put(checkpoint: FakeCheckpoint): void {
+    this.#checkpoints.set(checkpoint.info.checkpointId, checkpoint)
   }
 
   /** Makes a checkpoint unusable. */

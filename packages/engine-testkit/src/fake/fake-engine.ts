@@ -18,6 +18,7 @@ import { FakeEgress } from './fake-egress.ts'
 import type { BeforeVerb, FakeEngineOptions } from './fake-engine-options.ts'
 import { FakeImages } from './fake-images.ts'
 import { FakeRuntimes } from './fake-runtimes.ts'
+import { FakeTransfer } from './fake-transfer.ts'
 import { bootFrom, type FakeGuest } from './guest/fake-guest.ts'
 
 /**
@@ -35,7 +36,7 @@ export class FakeEngine implements Engine {
   readonly #facts: Partial<EngineFacts>
   readonly #before: BeforeVerb
 
-  constructor({ facts = {}, canGrow = true, before = () => {} }: FakeEngineOptions = {}) {
+  constructor({ facts = {}, canGrow = true, classId = 'fake', before = () => {} }: FakeEngineOptions = {}) {
     this.#facts = facts
     this.#before = before
     const parts = { runtimes: this.#runtimes, before }
@@ -47,6 +48,7 @@ export class FakeEngine implements Engine {
       disks: fakeDisks(parts, canGrow),
       freezer: fakeFreezer(parts),
       usage: this.#usage,
+      transfer: new FakeTransfer({ images: this.#images, checkpoints: this.#checkpoints, classId, before }),
     }
   }
 
