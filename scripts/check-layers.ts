@@ -16,6 +16,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   glob: [],
   erofs: ['tar'],
   failpoints: [],
+  'object-store': [],
   placement: [],
   engine: [],
   'guest-client': ['async', 'engine', 'protocol'],
@@ -24,7 +25,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   egress: ['async', 'protocol'],
   server: [
     ...['async', 'builder', 'e2b', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client'],
-    ...['mcp', 'protocol', 'sdk', 'tar'],
+    ...['mcp', 'object-store', 'protocol', 'sdk', 'tar'],
   ],
   sdk: ['glob', 'protocol', 'tar'],
   mcp: ['protocol', 'sdk'],
