@@ -95,13 +95,17 @@ describe.skipIf(process.getuid?.() !== 0)('on a full disk', () => {
 })
 
 test('a lock of a zombie process does not hold', async () => {
-  // The shell becomes a program that does not wait for the child it has begot.
-  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  // The shell becomes a program that does not wait for children. Its child ends only afterwards.
+  const stdio = ['pipe', 'pipe', 'ignore'] as const
+  const parent = spawn('sh', ['-c', 'exec 3<&0; cat <&3 & echo $!; exec sleep 60'], { stdio: [...stdio] })
   onTestFinished(() => void parent.kill('SIGKILL'))
   const [line] = await once(parent.stdout, 'data')
   const pid = Number(String(line).trim())
+  const program = () => readFile(`/proc/${parent.pid}/comm`, 'utf8')
+  await expect.poll(program, { timeout: 20_000 }).toBe('sleep\n')
+  parent.stdin.end()
   const stat = async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
-  await expect.poll(async () => (await stat())[0]).toBe('Z')
+  await expect.poll(async () => (await stat())[0], { timeout: 20_000 }).toBe('Z')
   await writeFile(join(dir, 'holtd.pid'), JSON.stringify({ pid, start_time: (await stat())[19] }))
   expect(await findDaemon(dir)).toBeNull()
 })
