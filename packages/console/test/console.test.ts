@@ -8,6 +8,14 @@ import { testDatabase } from '../../server/test/support/test-store.ts'
 import { openByLink, openWindow } from './support/browser.ts'
 import { faultsOf } from './support/faults-of.ts'
 
+test('a page whose code does not load says what to do', async () => {
+  const server = await startTestServer()
+  const { page } = await openWindow()
+  await page.route('**/assets/*.js', (route) => route.abort('connectionreset'))
+  await page.goto(`${server.server.url}/console/`)
+  await page.getByText('reload the page').waitFor()
+})
+
 describe('sign in', () => {
   test('with a key, which is in no address and in no storage', async () => {
     const server = await startTestServer()

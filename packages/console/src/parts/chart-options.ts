@@ -1,5 +1,6 @@
 import UPlot from 'uplot'
 import type { ChartLine } from './chart-line.ts'
+import { timeRange } from './time-range.ts'
 
 /** The look of a chart. */
 export interface ChartLook {
@@ -46,7 +47,7 @@ export function chartOptions({ lines, look, width, colorOf, onPoint }: ChartPart
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
-      x: { time: isTime, ...(isLogX ? { distr: logarithmic } : {}) },
+      x: { time: isTime, ...(isLogX ? { distr: logarithmic } : {}), ...(isTime ? { range: timeRange } : {}) },
       y: isLogY ? { distr: logarithmic } : { range: (_, low, high) => rangeOf({ low, high, top }) },
     },
     axes: [
