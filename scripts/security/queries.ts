@@ -29,7 +29,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'resources/network/address-book.ts': [1, 'by a runtime that the service has found'],
   'resources/network/changes-of-others.ts': [2, 'changes of every project, for the runtimes of a host'],
   'resources/network/decision-log.ts': [1, 'decisions of the gateway, of many runtimes at once'],
-  'resources/secrets/rotate-master-key.ts': [1, 'one key seals for all'],
+  'foundation/sealing/rotate-master-key.ts': [1, 'one key seals for all'],
   'resources/templates/fallbacks.ts': [1, 'the engine knows no projects; the log is for operators'],
   'runtimes/admission/promised.ts': [1, 'what the host has promised to all'],
   'runtimes/lifecycle/clock-watch.ts': [2, 'a jump of the clock moves every deadline'],

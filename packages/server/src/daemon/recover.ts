@@ -1,7 +1,7 @@
 import type { Api } from '../api/api.ts'
 import { dropCheckpoints } from '../builds/drop-checkpoints.ts'
 import { failInterrupted } from '../builds/recover-builds.ts'
-import { finishRotation } from '../resources/secrets/rotate-master-key.ts'
+import { finishRotation } from '../foundation/sealing/rotate-master-key.ts'
 import { markMissing } from '../runtimes/reconcile/mark-missing.ts'
 import { failUnwritten } from '../runtimes/snapshots/recover-snapshots.ts'
 

@@ -9,8 +9,10 @@ import {
   secretDefaults,
 } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
+import { rotateMasterKey } from '../../foundation/sealing/rotate-master-key.ts'
 import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
+import { moment } from '../../foundation/store/moment.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import { readPage } from '../../foundation/store/page-cursor.ts'
 import type { ProviderRow, SecretRow } from '../../foundation/store/tables.ts'
@@ -19,7 +21,6 @@ import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { etagOf, ifMatchOf, requireMatch } from '../../foundation/wire/if-match.ts'
 import { findProvider, settingsOf } from '../../resources/identity/find-provider.ts'
 import { findSecret, presentSecret, secretPurpose } from '../../resources/secrets/find-secret.ts'
-import { rotateSecretKey } from '../../resources/secrets/rotate-master-key.ts'
 import { recordChange } from '../../tenancy/events/record-change.ts'
 import type { Api, Handlers } from '../api.ts'
 
@@ -249,4 +250,13 @@ async function present(db: Queries, row: SecretRow): Promise<Secret> {
 /** Returns the part of a secret that its events have. */
 function eventOf({ secret_id: subjectId, name, version }: SecretRow) {
   return { subjectId, data: { name, version } }
+}
+
+async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey', Api>): Promise<Answer> {
+  const resealed = await rotateMasterKey(service)
+  const at = service.now()
+  await service.store.change(aloneWith(caller.projectId), (changes) =>
+    recordChange(changes, { caller, type: 'secret_key.rotated', subjectId: caller.keyId, data: {}, at }),
+  )
+  return { status: 200, json: { resealed, rotated_at: moment(at) } }
 }

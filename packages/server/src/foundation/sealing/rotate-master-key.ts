@@ -1,17 +1,14 @@
 import { HoltError } from '@holt/protocol'
-import type { MasterKeys, SealedFor } from '../../foundation/sealing/master-keys.ts'
-import { resealValue } from '../../foundation/sealing/sealed-values.ts'
-import { aloneWith, aloneWithService } from '../../foundation/store/alone.ts'
-import { moment } from '../../foundation/store/moment.ts'
-import type { SealedValueRow } from '../../foundation/store/tables.ts'
-import type { Answer, Call } from '../../foundation/wire/call.ts'
-import { recordChange } from '../../tenancy/events/record-change.ts'
-import type { Resources } from '../resources.ts'
+import type { Foundation } from '../foundation.ts'
+import { aloneWithService } from '../store/alone.ts'
+import type { SealedValueRow } from '../store/tables.ts'
+import type { MasterKeys, SealedFor } from './master-keys.ts'
+import { resealValue } from './sealed-values.ts'
 
 /**
  * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.
  */
-async function rotateMasterKey(service: Resources): Promise<number> {
+export async function rotateMasterKey(service: Foundation): Promise<number> {
   const resealed = await service.masterKeys.rotate(service.now(), () => finishRotation(service))
   if (resealed === null) throw new HoltError('conflict', 'The key is being rotated already.')
   return resealed
@@ -23,7 +20,7 @@ async function rotateMasterKey(service: Resources): Promise<number> {
  * one of them. A value that opens with no key is lost already. It stays unchanged, the log names
  * its owner, and the rotation continues.
  */
-export async function finishRotation({ store, masterKeys, log }: Resources): Promise<number> {
+export async function finishRotation({ store, masterKeys, log }: Foundation): Promise<number> {
   // Those under way may seal with the earlier key.
   if (masterKeys.rotating) await store.changesEnded()
   const { resealed, lost } = await store.change(aloneWithService, async (changes) => {
@@ -61,14 +58,4 @@ function opened(masterKeys: MasterKeys, row: SealedValueRow, owner: SealedFor): 
   } catch {
     return null // Its key is lost, or its row is damaged.
   }
-}
-
-/** Handles a request to rotate the master key. */
-export async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey', Resources>): Promise<Answer> {
-  const resealed = await rotateMasterKey(service)
-  const at = service.now()
-  await service.store.change(aloneWith(caller.projectId), (changes) =>
-    recordChange(changes, { caller, type: 'secret_key.rotated', subjectId: caller.keyId, data: {}, at }),
-  )
-  return { status: 200, json: { resealed, rotated_at: moment(at) } }
 }
