@@ -64,6 +64,7 @@ export const verbGroups: Readonly<Record<string, Readonly<Record<string, () => P
     key: async () => (await import('./commands/key.ts')).addKey,
     project: async () => (await import('./commands/project.ts')).addProject,
     host: async () => (await import('./commands/host.ts')).addHost,
+    fleet: async () => (await import('./commands/fleet.ts')).addFleet,
     whoami: async () => (await import('./commands/whoami.ts')).addWhoami,
     completion: async () => (await import('./commands/completion.ts')).addCompletion,
   },

@@ -70,6 +70,22 @@ export const HostCapacity = z
   .meta({ id: 'HostCapacity' })
 export type HostCapacity = z.infer<typeof HostCapacity>
 
+/** A reason why a host cannot be upgraded or removed without a loss. */
+export const HostBlocker = z
+  .object({
+    blocks: z
+      .enum(['upgrade', 'removal'])
+      .describe('The blocked action. `upgrade`: a restart of the service. `removal`: to take the machine away.'),
+    code: z
+      .enum(['builds', 'silent', 'running', 'paused', 'snapshots', 'only_ready_host'])
+      .describe(
+        'The kind. `builds`: builds run here. `silent`: the host is not heard of. `running`: runtimes run here. `paused`: the files of paused runtimes are here alone. `snapshots`: the files of snapshots are here alone. `only_ready_host`: no other host is ready.',
+      ),
+    message: z.string().describe('A sentence for people.'),
+  })
+  .meta({ id: 'HostBlocker' })
+export type HostBlocker = z.infer<typeof HostBlocker>
+
 /** The place of a host in its fleet. */
 export const HostInFleet = z
   .object({
@@ -85,6 +101,17 @@ export const HostInFleet = z
       .describe('The seconds for which it has not been heard of, if that is too long; null: it is heard of.'),
     class_id: z.string().nullable().describe('The class of the checkpoints that it can restore; null: unknown.'),
     runtimes: z.int().describe('The number of runtimes of all projects that it has and that have not ended.'),
+    address: z.string().describe('The address at which other hosts reach it, such as `10.1.2.3:4659`.'),
+    protocol_min: z.int().describe('The oldest version of the protocol between hosts that it speaks.'),
+    protocol_max: z.int().describe('The newest version of the protocol between hosts that it speaks.'),
+    clock_difference_secs: z
+      .number()
+      .nullable()
+      .describe(
+        'The lead of its wall clock over that of the database, in seconds; negative if it is behind. Null: unknown.',
+      ),
+    duties: z.array(z.string()).describe('The work for the whole fleet that it does, such as `judge`.'),
+    blockers: z.array(HostBlocker).describe('The reasons why it cannot be upgraded or removed without a loss.'),
   })
   .meta({ id: 'HostInFleet' })
 export type HostInFleet = z.infer<typeof HostInFleet>

@@ -83,6 +83,7 @@ from ._models.file import (
 )
 from ._models.host import (
     Host,
+    HostBlocker,
     HostCapacity,
     HostCheck,
     HostInFleet,
@@ -251,6 +252,7 @@ __all__ = [
     "ForkDryRun",
     "Health",
     "Host",
+    "HostBlocker",
     "HostCapacity",
     "HostCheck",
     "HostInFleet",

@@ -35,7 +35,7 @@ import { ensureAdminKey, ensureDefaultProject } from '../tenancy/keys/bootstrap.
 import type { Rate } from '../tenancy/limits/token-buckets.ts'
 import { openTenancy } from '../tenancy/tenancy.ts'
 import { beginFollowing } from './begin-following.ts'
-import { joinFleet } from './join-fleet.ts'
+import { followOthers, joinFleet } from './join-fleet.ts'
 import { type FoundationOptions, openFoundation } from './open-foundation.ts'
 import { recover } from './recover.ts'
 import { sweepForever } from './sweep.ts'
@@ -151,7 +151,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       service.pools.keep(),
       service.usage.keep(),
       service.metrics.process.keep(controller.signal),
-      fleet?.notifyOfOthers(service.eventNotifier) ?? Promise.resolve(),
+      ...(fleet === null ? [] : followOthers(service, fleet)),
     )
     return {
       url,

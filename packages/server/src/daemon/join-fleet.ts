@@ -1,6 +1,7 @@
 import type { Api } from '../api/api.ts'
 import type { FleetParts, OpenPeers } from '../fleet/forwarding/open-peers.ts'
 import type { Fleet } from '../fleet/open-fleet.ts'
+import { followChangesOfOthers } from '../resources/network/changes-of-others.ts'
 
 /**
  * Opens the connections with the other hosts of a fleet, with the given parts or those of the
@@ -13,4 +14,9 @@ export async function joinFleet(
   if (given === null) return fleet?.openPeers(service) ?? null
   const { openPeers } = await import('../fleet/forwarding/open-peers.ts')
   return openPeers(service, given)
+}
+
+/** Follows what other hosts change, until the service closes. The promises never reject. */
+export function followOthers(service: Api, fleet: Fleet): readonly Promise<void>[] {
+  return [fleet.notifyOfOthers(service.eventNotifier), followChangesOfOthers(service, () => fleet.noteRead())]
 }

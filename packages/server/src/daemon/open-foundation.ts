@@ -74,12 +74,16 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
     throw error
   })
   const clocks = clocksOf(options)
-  const { fleet, guarded, ...host } = await openThisHost(store, { ...options, ...clocks, masterKeys, closing }).catch(
-    async (error) => {
-      await store.close()
-      throw error
-    },
-  )
+  const { fleet, guarded, ...host } = await openThisHost(store, {
+    ...options,
+    ...clocks,
+    metrics,
+    masterKeys,
+    closing,
+  }).catch(async (error) => {
+    await store.close()
+    throw error
+  })
   const fallbacks = new Fallbacks(() => foundation)
   let url = ''
   const foundation: Foundation = {

@@ -2,6 +2,7 @@ import type { Fleet } from '../fleet/open-fleet.ts'
 import { version } from '../foundation/config/version.ts'
 import type { Foundation } from '../foundation/foundation.ts'
 import { allDuties } from '../foundation/host/duties.ts'
+import { noFleetCondition } from '../foundation/host/host-condition.ts'
 import { noOtherHosts } from '../foundation/host/host-directory.ts'
 import { onlyHostId, openOnlyHost } from '../foundation/host/only-host.ts'
 import { type OwnHost, uncheckedHost } from '../foundation/host/own-host.ts'
@@ -9,7 +10,7 @@ import { endProcess } from '../foundation/store/end-process.ts'
 import type { Store } from '../foundation/store/open-store.ts'
 
 /** The parts of this host. */
-interface HostParts extends Pick<Foundation, 'config' | 'log' | 'now' | 'monotonic' | 'hostClock'> {
+interface HostParts extends Pick<Foundation, 'config' | 'log' | 'now' | 'monotonic' | 'hostClock' | 'metrics'> {
   readonly masterKeys: Foundation['masterKeys']
   readonly closing: AbortSignal
   readonly host?: OwnHost
@@ -17,7 +18,7 @@ interface HostParts extends Pick<Foundation, 'config' | 'log' | 'now' | 'monoton
 }
 
 /** This host: what the foundation has of it, and its fleet. */
-interface OpenHost extends Pick<Foundation, 'host' | 'thisHost' | 'hosts' | 'duties'> {
+interface OpenHost extends Pick<Foundation, 'host' | 'thisHost' | 'hosts' | 'duties' | 'condition'> {
   readonly fleet: Fleet | null
   /** The store for everything but the fleet itself. */
   readonly guarded: Store
@@ -28,18 +29,19 @@ interface OpenHost extends Pick<Foundation, 'host' | 'thisHost' | 'hosts' | 'dut
  * for the only one.
  */
 export async function openThisHost(store: Store, parts: HostParts): Promise<OpenHost> {
-  const { config, log, now, monotonic, hostClock, closing, onOver = endProcess } = parts
+  const { config, log, now, monotonic, hostClock, metrics, closing, onOver = endProcess } = parts
   const host = parts.host ?? uncheckedHost((await onlyHostId(store)) ?? undefined)
   const { hostId } = host
   if (config.fleet === null) {
     const thisHost = await openOnlyHost(store, { hostId, bootId: hostClock.bootId, version, at: now() })
-    return { host, thisHost, hosts: noOtherHosts, duties: allDuties, fleet: null, guarded: store }
+    const only = { hosts: noOtherHosts, duties: allDuties, condition: noFleetCondition }
+    return { host, thisHost, ...only, fleet: null, guarded: store }
   }
   const { openFleet } = await import('../fleet/open-fleet.ts')
   if (config.peerAddress === null) throw new Error('a host of a fleet needs HOLT_PEER_ADDRESS')
   const own = { hostId, address: config.peerAddress, keyIds: parts.masterKeys.ids }
   const clocks = { now, monotonic, hostClock }
-  const fleet = await openFleet({ store, times: config.fleet, ...own, ...clocks, log, closing, onOver })
-  const { thisHost, hosts, duties } = fleet
-  return { host, thisHost, hosts, duties, fleet, guarded: fleet.guardStore() }
+  const fleet = await openFleet({ store, times: config.fleet, ...own, ...clocks, metrics, log, closing, onOver })
+  const { thisHost, hosts, duties, condition } = fleet
+  return { host, thisHost, hosts, duties, condition, fleet, guarded: fleet.guardStore() }
 }

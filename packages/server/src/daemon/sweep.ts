@@ -4,7 +4,6 @@ import { removeOldRequests } from '../e2b/control/remove-old-requests.ts'
 import { pause } from '../foundation/async/pause.ts'
 import { filesMissingPattern } from '../foundation/rows/files-missing.ts'
 import { dayMs } from '../foundation/time/day.ts'
-import { ChangesOfOthers } from '../resources/network/changes-of-others.ts'
 import type { ClockWatch } from '../runtimes/lifecycle/clock-watch.ts'
 import { Lifetimes } from '../runtimes/lifecycle/lifetimes.ts'
 import { OldAudit } from '../tenancy/audit/old-audit.ts'
@@ -39,7 +38,7 @@ const keptMs = 7 * dayMs
 /** Enforces the lifetimes of runtimes and removes old rows, while the service runs. */
 export async function sweepForever(service: Api, clock: ClockWatch): Promise<void> {
   const lifetimes = new Lifetimes(service, clock)
-  const changesOfOthers = service.config.fleet === null ? null : new ChangesOfOthers(service)
+  const isInFleet = service.config.fleet !== null
   const oldAudit = new OldAudit(service)
   let auditIsLong = false
   let eventsAreMany = false
@@ -47,8 +46,7 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
     try {
       await lifetimes.look()
       await endDueTokens(service)
-      await changesOfOthers?.look()
-      if (changesOfOthers !== null && count % sweepsPerWebhooks === 0) await service.webhooks.start()
+      if (isInFleet && count % sweepsPerWebhooks === 0) await service.webhooks.start()
       const cleans = service.duties.holds('cleaner')
       if (cleans && (auditIsLong || count % sweepsPerAuditCleaning === 0)) auditIsLong = await oldAudit.removeSome()
       if (cleans && (eventsAreMany || count % sweepsPerCleaning === 0)) eventsAreMany = await removeOldEvents(service)

@@ -3,9 +3,11 @@ import type { FleetConfig } from '../foundation/config/fleet-settings.ts'
 import type { PeerAddress } from '../foundation/config/peer-settings.ts'
 import { version } from '../foundation/config/version.ts'
 import type { Duties } from '../foundation/host/duties.ts'
+import type { HostCondition } from '../foundation/host/host-condition.ts'
 import type { HostDirectory } from '../foundation/host/host-directory.ts'
 import type { ThisHost } from '../foundation/host/this-host.ts'
 import type { Log } from '../foundation/log.ts'
+import type { Metrics } from '../foundation/metrics/metrics.ts'
 import type { MasterKeys } from '../foundation/sealing/master-keys.ts'
 import type { Store } from '../foundation/store/open-store.ts'
 import type { HostClock } from '../foundation/time/host-clock.ts'
@@ -18,11 +20,13 @@ import { type OpenPeers, openPeers } from './forwarding/open-peers.ts'
 import { RowOwners } from './forwarding/row-owners.ts'
 import { Beats } from './hosts/beats.ts'
 import { HostPeers } from './hosts/host-peers.ts'
+import { OwnCondition } from './hosts/own-condition.ts'
 import { SeenHosts } from './hosts/seen-hosts.ts'
 import { startHost } from './hosts/start-host.ts'
 import { FencedGateway } from './lease/fenced-gateway.ts'
 import { GuardedClients } from './lease/guarded-clients.ts'
 import { refuseWhileFenced } from './lease/refuse-while-fenced.ts'
+import { FleetMetrics } from './metrics/fleet-metrics.ts'
 import { joinAddress } from './peers/peer-directory.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { readyHost } from './placement/ready-host.ts'
@@ -39,6 +43,7 @@ export interface FleetOptions {
   readonly now: () => number
   readonly monotonic: () => number
   readonly hostClock: HostClock
+  readonly metrics: Metrics
   readonly log: Log
   /** Aborted when the service closes. */
   readonly closing: AbortSignal
@@ -51,6 +56,9 @@ export interface Fleet {
   readonly thisHost: ThisHost
   readonly hosts: HostDirectory
   readonly duties: Duties
+  readonly condition: HostCondition
+  /** Notes that the changes of other hosts were read. */
+  noteRead(): void
   /** Settles when no more beats are sent, after the service closes. */
   readonly ended: Promise<void>
   /** Returns the store that everything but the fleet itself uses. */
@@ -81,7 +89,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds, now })
   const hosts = new SeenHosts({ store, uptime, times })
   const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs })
-  const beats = new Beats({ store, lease, hosts, duties, times, log, now, onOver })
+  const condition = new OwnCondition({ log, closing })
+  const metrics = new FleetMetrics(options.metrics.registry, { lease, hosts, duties, condition })
+  const beats = new Beats({ store, lease, hosts, duties, condition, metrics, times, log, now, onOver })
   const gateways: FencedGateway[] = []
   const clients = new GuardedClients()
   lease.onFence(() => {
@@ -93,6 +103,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     thisHost: lease,
     hosts,
     duties,
+    condition,
+    noteRead: () => condition.noteRead(),
     ended: beats.keep(closing),
     guardStore: () => refuseWhileFenced(store, lease),
     guardGateway: (gateway) => {

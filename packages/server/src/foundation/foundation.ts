@@ -3,6 +3,7 @@ import type { Engine } from '@holt/engine'
 import type { ServerConfig } from './config/config.ts'
 import type { ConnectionLimits } from './config/connection-limits.ts'
 import type { Duties } from './host/duties.ts'
+import type { HostCondition } from './host/host-condition.ts'
 import type { HostDirectory } from './host/host-directory.ts'
 import type { OwnHost } from './host/own-host.ts'
 import type { ThisHost } from './host/this-host.ts'
@@ -33,6 +34,8 @@ export interface Foundation {
   readonly thisHost: ThisHost
   /** The hosts of the fleet, as this host sees them. */
   readonly hosts: HostDirectory
+  /** The condition of this host in its fleet. */
+  readonly condition: HostCondition
   /** The work for the whole fleet that this host does. */
   readonly duties: Duties
   /** Returns the memory that the host can give now, or null if unknown. */

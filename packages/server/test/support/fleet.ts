@@ -92,7 +92,7 @@ async function startOn(machine: Machine, store: SharedStore, options: Partial<Se
       host: { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) },
       hostClock: { bootId: 'given', uptime: () => clock.ms },
       monotonic: () => clock.ms,
-      now: Date.now,
+      now: options.now ?? Date.now,
       onOver: (error) => void overs.push(error),
       outside: { gateway, dialTls: nowhere, dialWebhook, registryNetwork: { connect: nowhere } },
       config,

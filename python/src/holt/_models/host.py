@@ -63,6 +63,15 @@ class HostIsolation(Model):
 
 
 @dataclass(kw_only=True, repr=False)
+class HostBlocker(Model):
+    """A reason why a host cannot be upgraded or removed without a loss."""
+
+    blocks: Literal["upgrade", "removal"]
+    code: Literal["builds", "silent", "running", "paused", "snapshots", "only_ready_host"]
+    message: str
+
+
+@dataclass(kw_only=True, repr=False)
 class HostInFleet(Model):
     """The place of a host in its fleet."""
 
@@ -71,6 +80,12 @@ class HostInFleet(Model):
     silent_secs: float | None
     class_id: str | None
     runtimes: int
+    address: str
+    protocol_min: int
+    protocol_max: int
+    clock_difference_secs: float | None
+    duties: list[str]
+    blockers: list[HostBlocker]
 
 
 @dataclass(kw_only=True, repr=False)

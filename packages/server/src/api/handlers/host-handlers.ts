@@ -12,6 +12,7 @@ import { storedJson } from '../../foundation/store/stored-json.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import { promisedMiB } from '../../runtimes/admission/promised.ts'
 import type { Api, Handlers } from '../api.ts'
+import { placesInFleet } from './places-in-fleet.ts'
 import { availabilityOf, readinessOf } from './readiness.ts'
 
 /** The route of the machines that run runtimes. */
@@ -29,18 +30,14 @@ async function listHosts(service: Api): Promise<Host[]> {
   const own = await ownHost(service)
   const { rows } = service.hosts
   if (rows.length === 0) return [own]
-  const counts = await runtimesByHost(service)
+  const placeOf = await placesInFleet(service)
   return rows.map((row) => {
     const isThis = row.host_id === own.host_id
     const host = isThis ? own : describedHost(row)
     const silentMs = isThis ? null : service.hosts.silentMs(row.host_id)
-    const { state, wanted, class_id } = row
-    const runtimes = counts.get(row.host_id) ?? 0
-    const silent_secs = silentMs === null ? null : Math.round(silentMs / 1000)
     const reasons = silentMs === null ? host.reasons : [unreachableText(silentMs)]
-    const isReady = state === 'ready' && reasons.length === 0
-    const fleet = { state, wanted, silent_secs, class_id, runtimes }
-    return { ...host, reasons, status: isReady ? 'ready' : 'not_ready', fleet }
+    const isReady = row.state === 'ready' && reasons.length === 0
+    return { ...host, reasons, status: isReady ? 'ready' : 'not_ready', fleet: placeOf(row, silentMs) }
   })
 }
 
@@ -54,16 +51,6 @@ function describedHost(row: HostRow): Host {
     ...{ started_at: moment(row.joined_at), isolation: {}, capacity: null, pool_min: 0, pool_max: 0, pools: [] },
     ...{ checks: [], fleet: null, checked_at: null },
   }
-}
-
-async function runtimesByHost({ store }: Api): Promise<ReadonlyMap<string | null, number>> {
-  const rows = await store.db
-    .selectFrom('runtimes')
-    .select(['host_id', ({ fn }) => fn.countAll<number>().as('count')])
-    .where('ended_at', 'is', null)
-    .groupBy('host_id')
-    .execute()
-  return new Map(rows.map(({ host_id, count }) => [host_id, Number(count)]))
 }
 
 /** Returns this host in the API's form. */

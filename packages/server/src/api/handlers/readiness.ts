@@ -15,6 +15,9 @@ export interface HostReadiness {
 export async function readinessOf(service: Api): Promise<HostReadiness> {
   const facts = await described(service)
   if (service.thisHost.fenced) return { facts, reasons: ['This host has lost its contact to the fleet.'] }
+  // A cordoned or draining host is ready: it forwards requests.
+  const own = service.condition.reasons
+  if (own.length > 0) return { facts, reasons: own }
   return { facts, reasons: [...engineReasons(facts), ...(await templateReasons(service))] }
 }
 

@@ -3,6 +3,7 @@ import type { Log } from '../../foundation/log.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import type { HostLease } from '../lease/host-lease.ts'
+import type { FleetMetrics } from '../metrics/fleet-metrics.ts'
 import type { SeenHosts } from './seen-hosts.ts'
 import { carryOut, passVerdict } from './verdict.ts'
 
@@ -16,6 +17,7 @@ interface BenchOptions {
   readonly store: Store
   readonly lease: HostLease
   readonly hosts: SeenHosts
+  readonly metrics: Pick<FleetMetrics, 'noteVerdict'>
   readonly log: Log
   readonly now: () => number
 }
@@ -33,7 +35,7 @@ export class Bench {
 
   /** Judges by the last read of the hosts. Rejects if the store cannot be used; it is repeated. */
   async sit(): Promise<void> {
-    const { store, lease, hosts, log } = this.#options
+    const { store, lease, hosts, metrics, log } = this.#options
     const { lost, suspects, tooMany } = hosts.opinion
     if (tooMany && !this.#hasWarned)
       log.error(
@@ -43,8 +45,9 @@ export class Bench {
     this.#hasWarned = tooMany
     for (const host of lost) {
       if (host.hostId === lease.hostId || lease.fenced) continue
-      if (await passVerdict({ store }, host))
-        log.error({ host_id: host.hostId, silent_ms: Math.round(host.silentMs) }, 'a host is lost')
+      if (!(await passVerdict({ store }, host))) continue
+      metrics.noteVerdict()
+      log.error({ host_id: host.hostId, silent_ms: Math.round(host.silentMs) }, 'a host is lost')
     }
     if (lost.length > 0) await hosts.read()
     for (const row of hosts.rows) if (isJudged(row)) await this.#carryOut(row)

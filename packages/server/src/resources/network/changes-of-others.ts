@@ -1,4 +1,8 @@
+import { pause } from '../../foundation/async/pause.ts'
 import type { Resources } from '../resources.ts'
+
+/** The interval between two looks, in milliseconds. */
+const lookMs = 1_000
 
 /**
  * The age of the changes that are looked for, in milliseconds. The clocks of two hosts differ by
@@ -7,7 +11,7 @@ import type { Resources } from '../resources.ts'
 const lookBackMs = 10 * 60_000
 
 /** Applies the changes of policies and secrets that other hosts of a fleet have stored. */
-export class ChangesOfOthers {
+class ChangesOfOthers {
   readonly #service: Resources
   #applied: ReadonlySet<string> = new Set()
 
@@ -18,9 +22,9 @@ export class ChangesOfOthers {
   /**
    * Looks for changes, and applies each once to the runtimes of this host. A change of this host is
    * applied again, which does no harm. Rejects if the store cannot be read; the next look repeats
-   * what is missing.
+   * what is missing. `onRead` is called when the changes were read.
    */
-  async look(): Promise<void> {
+  async look(onRead: () => void): Promise<void> {
     const { store, networks, now } = this.#service
     const since = now() - lookBackMs
     const policies = await store.db
@@ -33,6 +37,7 @@ export class ChangesOfOthers {
       .select(['project_id', 'secret_id', 'version', 'deleted_at'])
       .where(({ eb, or }) => or([eb('updated_at', '>', since), eb('deleted_at', '>', since)]))
       .execute()
+    onRead()
     const applied = new Set<string>()
     const once = async (name: string, apply: () => Promise<void>) => {
       if (!this.#applied.has(name)) await apply()
@@ -43,5 +48,19 @@ export class ChangesOfOthers {
     for (const { project_id, secret_id, version, deleted_at } of secrets)
       await once(`${secret_id} ${version} ${deleted_at}`, () => networks.secretChanged(project_id, secret_id))
     this.#applied = applied
+  }
+}
+
+/**
+ * Applies the changes of other hosts until the service closes. `onRead` is called each time that
+ * they were read. Never rejects.
+ */
+export async function followChangesOfOthers(service: Resources, onRead: () => void): Promise<void> {
+  const changes = new ChangesOfOthers(service)
+  while (!service.closing.aborted) {
+    await changes.look(onRead).catch((err: unknown) => {
+      service.log.error({ err }, 'the changes of other hosts could not be applied')
+    })
+    await pause(lookMs, service.closing)
   }
 }

@@ -26,7 +26,12 @@ test('each host lists all of its fleet, as they describe themselves', async () =
   expect(await listed(two, one.hostId)).toMatchObject({
     engine: 'fake 0.2.0',
     reasons: [],
-    fleet: { state: 'ready', wanted: 'ready', silent_secs: null, runtimes: 1 },
+    fleet: {
+      ...{ state: 'ready', wanted: 'ready', silent_secs: null, runtimes: 1, protocol_min: 1, protocol_max: 1 },
+      // The store is on this machine: there is no other clock.
+      clock_difference_secs: null,
+      blockers: [{ blocks: 'removal', code: 'running', message: '1 runtime runs here.' }],
+    },
   })
   expect(await listed(two, two.hostId)).toMatchObject({ capacity: { runtimes: {} }, fleet: { runtimes: 0 } })
 })

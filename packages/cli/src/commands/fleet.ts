@@ -1,0 +1,73 @@
+import type { Command } from 'commander'
+import { connect } from '../connection/connect.ts'
+import { print, printJson, styledData } from '../output/print.ts'
+import { printTable, spanOf } from '../output/table.ts'
+import { printable } from '../output/visible.ts'
+import { act } from '../verb/verb.ts'
+import { type FleetStatus, fleetStatusOf, type HostOfFleet } from './fleet-status.ts'
+
+const examples = `
+Examples:
+  holt fleet status
+  holt fleet status --json | jq -r '.problems[]'
+  holt fleet status --json | jq '.hosts[] | select(.fleet.blockers == []) | .host_id'`
+
+/** Adds `holt fleet`, which shows the hosts of a fleet together. */
+export function addFleet(program: Command): void {
+  const group = program
+    .command('fleet')
+    .description('show a fleet of hosts, and make a machine its first one')
+    .addHelpText('after', examples)
+  const status = group
+    .command('status')
+    .description(
+      'show the hosts of the fleet, their duties, and what blocks an upgrade; exits 1 if a host needs attention (needs a key with the scope operator)',
+    )
+    .option('--json', 'print it as JSON')
+  act(status, async ({ json = false }: { json?: boolean }) => {
+    const found = fleetStatusOf(await connect().hosts.list().all())
+    if (json) printJson(found)
+    else tell(found)
+    return found.is_in_fleet && found.problems.length === 0 ? 0 : 1
+  })
+}
+
+function tell({ is_in_fleet, protocol, versions, problems, hosts }: FleetStatus): void {
+  if (!is_in_fleet) {
+    print('This machine is in no fleet.')
+    return
+  }
+  printTable(hosts, [
+    ['HOST', ({ host_id }) => host_id],
+    ['NAME', ({ name }) => name],
+    ['STATE', stateOf],
+    ['VERSION', ({ version }) => version],
+    ['PROTOCOL', ({ fleet }) => rangeOf(fleet.protocol_min, fleet.protocol_max)],
+    ['CLASS', ({ fleet }) => fleet.class_id ?? ''],
+    ['SILENT', ({ fleet }) => (fleet.silent_secs === null ? '' : spanOf(fleet.silent_secs))],
+    ['CLOCK', ({ fleet }) => clockOf(fleet.clock_difference_secs)],
+    ['RUNTIMES', ({ fleet }) => String(fleet.runtimes)],
+    ['DUTIES', ({ fleet }) => fleet.duties.join(' ')],
+  ])
+  const speaks = protocol === null ? 'none in common' : String(protocol)
+  print(`versions   ${printable(versions.join(', '))}`)
+  print(`protocol   ${speaks}`)
+  for (const problem of problems) print(`${styledData('red', 'problem')}    ${printable(problem)}`)
+  for (const { host_id, fleet } of hosts)
+    for (const { blocks, message } of fleet.blockers)
+      print(printable(`${blocks.padEnd(10)} of ${host_id} is blocked: ${message}`))
+}
+
+/** Returns the state of a host, and the state that an operator wants if it differs. */
+function stateOf({ fleet: { state, wanted } }: HostOfFleet): string {
+  return state === wanted ? state : `${state} (wanted: ${wanted})`
+}
+
+function rangeOf(min: number, max: number): string {
+  return min === max ? String(min) : `${min} to ${max}`
+}
+
+function clockOf(differenceSecs: number | null): string {
+  if (differenceSecs === null) return ''
+  return `${differenceSecs < 0 ? '-' : '+'}${Math.abs(differenceSecs).toFixed(2)}s`
+}

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { runHolt } from '../support/run-holt.ts'
+
+let service: TestService
+beforeEach(async () => {
+  service = await startTestService()
+})
+afterEach(() => service.close())
+
+/** The place of a host that needs no attention. */
+const place: NonNullable<TestService['host']['fleet']> = {
+  state: 'ready',
+  wanted: 'ready',
+  silent_secs: null,
+  class_id: null,
+  runtimes: 3,
+  address: '10.1.2.3:4659',
+  protocol_min: 1,
+  protocol_max: 2,
+  clock_difference_secs: -0.004,
+  duties: ['judge', 'cleaner'],
+  blockers: [],
+}
+
+describe('fleet status', () => {
+  test('shows a fleet that is well', async () => {
+    service.host = { ...service.host, fleet: place }
+    const { code, stdout, stderr } = await runHolt(['fleet', 'status'], { service })
+    expect([code, stderr]).toEqual([0, ''])
+    const [titles, row, ...rest] = stdout.trimEnd().split('\n')
+    expect(titles?.split(/ {2,}/)).toEqual([
+      'HOST',
+      'NAME',
+      'STATE',
+      'VERSION',
+      'PROTOCOL',
+      'CLASS',
+      'SILENT',
+      'CLOCK',
+      'RUNTIMES',
+      'DUTIES',
+    ])
+    expect(row?.split(/ {2,}/)).toEqual([
+      service.host.host_id,
+      'machine',
+      'ready',
+      '1.0.0',
+      '1 to 2',
+      '-',
+      '-',
+      '-0.00s',
+      '3',
+      'judge cleaner',
+    ])
+    expect(rest).toEqual(['versions   1.0.0', 'protocol   2'])
+  })
+
+  test.each([
+    [{ silent_secs: 41 }, 'has been silent for 41 s.'],
+    [{ state: 'lost' }, 'is lost. Start it again, or forget it: holt host forget'],
+    [{ clock_difference_secs: 3.5 }, "its clock is 3.5 s ahead of the database's."],
+  ] as const)('exits 1 for a host that needs attention: %j', async (part, problem) => {
+    service.host = { ...service.host, fleet: { ...place, ...part } }
+    const { code, stdout } = await runHolt(['fleet', 'status'], { service })
+    expect(code).toBe(1)
+    expect(stdout).toContain(problem)
+  })
+
+  test('a host that is cordoned on purpose is no problem, and its blockers are shown', async () => {
+    const blockers = [{ blocks: 'removal', code: 'running', message: '3 runtimes run here.' } as const]
+    service.host = { ...service.host, fleet: { ...place, state: 'cordoned', wanted: 'cordoned', blockers } }
+    const { code, stdout } = await runHolt(['fleet', 'status'], { service })
+    expect(code).toBe(0)
+    expect(stdout).toContain(`removal    of ${service.host.host_id} is blocked: 3 runtimes run here.`)
+    const { stdout: json } = await runHolt(['fleet', 'status', '--json'], { service })
+    expect(JSON.parse(json)).toMatchObject({ is_in_fleet: true, protocol: 2, versions: ['1.0.0'], problems: [] })
+  })
+
+  test('exits 1 on a machine that is in no fleet', async () => {
+    const { code, stdout } = await runHolt(['fleet', 'status'], { service })
+    expect([code, stdout]).toEqual([1, 'This machine is in no fleet.\n'])
+  })
+})
