@@ -24,6 +24,8 @@ export const colors = ['series-1', 'series-2', 'series-3', 'series-4'] as const
 const dashes = [[], [6, 4], [2, 3], [8, 3, 2, 3]]
 const height = 180
 const logarithmic = 3
+/** The pixels that a time with seconds needs at least, also on a clock of 12 hours. */
+const timeWidth = 96
 const font = '12px system-ui, sans-serif'
 
 interface ChartParts {
@@ -40,7 +42,8 @@ export function chartOptions({ lines, look, width, colorOf, onPoint }: ChartPart
   const { isTime = false, isBytes = false, format, formatX, top, isLogX = false, isLogY = false } = look
   const [text, grid] = [colorOf('muted'), colorOf('line')]
   const axis = { stroke: text, font, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } }
-  const named = formatX !== undefined ? { values: textsBy(formatX) } : isTime ? { values: timesOf } : {}
+  const times = { values: timesOf, space: timeWidth }
+  const named = formatX !== undefined ? { values: textsBy(formatX) } : isTime ? times : {}
   return {
     width,
     height,

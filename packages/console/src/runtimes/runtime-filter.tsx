@@ -17,7 +17,7 @@ export function RuntimeFilter({ search, show, find, setFind, finder }: FilterPro
   return (
     <>
       <SearchField aria-label="Find a runtime" value={find} onChange={setFind}>
-        <Input ref={finder} placeholder="Name, id, template or label=value" />
+        <Input ref={finder} placeholder="Name, id or label=value" />
       </SearchField>
       <label>
         <span className="hidden">State</span>
