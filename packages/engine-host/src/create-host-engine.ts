@@ -8,7 +8,7 @@ import { hasSwapLimit } from './cgroups/check-limits.ts'
 import { detectCgroups } from './cgroups/detect-cgroups.ts'
 import { cgroupParentOf } from './cgroups/runtime-cgroup.ts'
 import { HostCheckpoints } from './checkpoints/host-checkpoints.ts'
-import { type CheckpointMaker, cpuFeaturesOf } from './checkpoints/manifest.ts'
+import { type CheckpointMaker, cpuFeaturesOf, NO_RUNNER } from './checkpoints/manifest.ts'
 import { DiskPool } from './disks/disk-pool.ts'
 import { canResizeMounted } from './disks/grow-disk.ts'
 import { ContainerDriver } from './drivers/container-driver.ts'
@@ -186,7 +186,7 @@ async function makerHere(runsc: string | null, platform: string, guest: string):
   const runner = runsc === null ? null : await probeRunsc(runsc)
   const features = cpuFeaturesOf(await readFile('/proc/cpuinfo', 'utf8'))
   return {
-    runner: runner !== null && 'version' in runner ? `runsc ${runner.version}` : 'none',
+    runner: runner !== null && 'version' in runner ? `runsc ${runner.version}` : NO_RUNNER,
     platform,
     arch: arch(),
     cpuFeatures: createHash('sha256').update(features).digest('hex'),

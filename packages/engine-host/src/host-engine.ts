@@ -27,6 +27,7 @@ import { removeRuntime } from './lifecycle/remove-runtime.ts'
 import { RuntimeWatch } from './lifecycle/watch-runtimes.ts'
 import { MemoryGuard } from './memory/memory-guard.ts'
 import { observedOf } from './runtimes/runtime-record.ts'
+import { HostTransfer } from './transfer/host-transfer.ts'
 
 /** The parts of an engine beside its host. */
 export interface HostEngineParts {
@@ -67,6 +68,7 @@ export class HostEngine implements Engine {
       checkpoints: checkpointsOf(host),
       egress: egressOf(host),
       disks: disksOf(host),
+      transfer: new HostTransfer(host),
       ...(freezer && { freezer }),
       ...(usage && { usage }),
     }

@@ -16,11 +16,12 @@ for (const [isolation, runner] of [
       test('cannot run here')
       return
     }
-    const under = await prepareEngine()
+    const [under, other] = await Promise.all([prepareEngine(), prepareEngine()])
     runConformance({
       name: 'host engine',
       isolation,
       open: under.open,
+      openOther: other.open,
       dialEgress: (_, id) => connectTo(join(under.options.runDir, id, 'egress.sock')),
       imageTar: () => tarOf(under.tree),
       size: { cpu: 1, memoryMiB: 256, diskMiB: 64 },
@@ -28,8 +29,12 @@ for (const [isolation, runner] of [
     })
     test('has left nothing behind', async () => {
       expect(await under.leaks()).toEqual([])
+      expect(await other.leaks()).toEqual([])
     })
-    afterAll(() => under[Symbol.asyncDispose]())
+    afterAll(async () => {
+      await under[Symbol.asyncDispose]()
+      await other[Symbol.asyncDispose]()
+    })
   })
 }
 

@@ -2,6 +2,8 @@ import './support/failpoint-file.ts'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import type { ArtifactRef, Engine, ReadFile } from '@holt/engine'
 import { failpointNames } from '@holt/failpoints'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -37,6 +39,22 @@ async function named({ options: { stateDir } }: EngineUnderTest, dir: string): P
   return names.filter((name) => name !== '.mnt')
 }
 
+/** Removes an artifact, and returns what receives it again. */
+async function takeAway(engine: Engine, ref: ArtifactRef): Promise<() => Promise<void>> {
+  const transfer = engine.ability('transfer')
+  if (transfer === null) throw new Error('no transfers')
+  const description = await transfer.describe(ref)
+  const contents = new Map<string, Buffer>()
+  for (const { name, sizeBytes } of description.files)
+    contents.set(name, await buffer(await transfer.read(ref, name, { offset: 0, length: sizeBytes }, timeout())))
+  if (ref.kind === 'image') await engine.ability('images')?.remove(ref.id)
+  else await engine.ability('checkpoints')?.remove(ref.id)
+  const read: ReadFile = async function* ({ name }) {
+    yield contents.get(name) ?? Buffer.alloc(0)
+  }
+  return () => transfer.receive(description, read, timeout())
+}
+
 test.skipIf(reason !== null)(`every failpoint of the engine is reached (${reason ?? 'ready'})`, options, async () => {
   await using under = await prepareEngine()
   arm(null)
@@ -50,6 +68,7 @@ test.skipIf(reason !== null)(`every failpoint of the engine is reached (${reason
   quiesced.body.resume()
   const checkpoints = engine.ability('checkpoints')
   await checkpoints?.take(spec.id, 'cp', timeout())
+  await (await takeAway(engine, { kind: 'checkpoint', id: 'cp' }))()
   await checkpoints?.remove('cp')
   await engine.remove(spec.id, timeout())
   await engine.close()
@@ -123,5 +142,36 @@ test.skipIf(reason !== null).each(['host.disk-formatted', 'host.disk-named'])(
     await next.remove(again.id, timeout())
     await next.close()
     expect(await under.leaks()).toEqual([])
+  },
+)
+
+test.skipIf(reason !== null)(
+  `an artifact whose transfer fails before it has its name is not there, and can be received again (${reason ?? 'ready'})`,
+  options,
+  async () => {
+    await using under = await prepareEngine()
+    arm(null)
+    const engine = await under.open()
+    const spec = smallSpec('gvisor', await importDelta(engine, under, await importImage(engine, under)))
+    await engine.ensure(spec, timeout())
+    const guest = await engine.dial(spec.id, timeout())
+    const body = Buffer.from('{}')
+    ;(await guest.request({ method: 'POST', path: '/v1/quiesce', body, signal: timeout() })).body.resume()
+    await engine.ability('checkpoints')?.take(spec.id, 'cp', timeout())
+    const refs = [
+      { kind: 'checkpoint', id: 'cp' },
+      { kind: 'image', id: spec.imageDigest },
+    ] as const
+    for (const ref of refs) {
+      const receive = await takeAway(engine, ref)
+      const before = { images: await named(under, 'images'), checkpoints: await named(under, 'checkpoints') }
+      arm('host.files-received')
+      await expect(receive()).rejects.toThrow('host.files-received')
+      expect({ images: await named(under, 'images'), checkpoints: await named(under, 'checkpoints') }).toEqual(before)
+      arm(null)
+      await receive()
+    }
+    expect(await engine.ability('checkpoints')?.usable('cp')).toEqual({ usable: true })
+    await engine.close()
   },
 )

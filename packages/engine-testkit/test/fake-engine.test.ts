@@ -7,6 +7,7 @@ runConformance({
   name: 'the fake engine',
   isolation: 'gvisor',
   open: async () => engine,
+  openOther: async () => new FakeEngine(),
   dialEgress: async (_, id) => engine.dialEgress(id),
   imageTar: async function* () {
     yield Buffer.from('any bytes are an image here')
@@ -19,6 +20,7 @@ runConformance({
   name: 'the fake engine',
   isolation: 'container',
   open: async () => engine,
+  openOther: async () => new FakeEngine(),
   dialEgress: async (_, id) => engine.dialEgress(id),
   imageTar: async function* () {
     yield Buffer.from('any bytes are an image here')

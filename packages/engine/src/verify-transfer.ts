@@ -1,6 +1,12 @@
 import { createHash, type Hash } from 'node:crypto'
 import { EngineError } from './contract.ts'
-import { type ArtifactDescription, type ArtifactFile, type FileDigest, transferBounds } from './transfer.ts'
+import {
+  type ArtifactDescription,
+  type ArtifactFile,
+  type ByteRange,
+  type FileDigest,
+  transferBounds,
+} from './transfer.ts'
 
 const MIB = 2 ** 20
 
@@ -30,9 +36,15 @@ export function bytesOf(files: readonly ArtifactFile[]): number {
   return files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 }
 
+/** Returns true if a range is one of a file of this size, in bytes. */
+export function isInside({ offset, length }: ByteRange, sizeBytes: number): boolean {
+  const areCounts = [offset, length].every((value) => Number.isSafeInteger(value) && value >= 0)
+  return areCounts && offset + length <= sizeBytes
+}
+
 /**
- * Passes on the content of a file. Throws kind `damaged` in place of the end if the size or the
- * digest is another one, and as soon as there are too many bytes.
+ * Passes on the content of a file. Throws kind `damaged` as soon as there are too many bytes. At
+ * the end it throws `damaged` if the size or the digest differs.
  */
 export async function* verified(file: ArtifactFile, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const hash = new ContentHash(file.digest)

@@ -67,6 +67,7 @@ export const failpoints = {
     'image-written',
     'image-based',
     'image-named',
+    'files-received',
     'disk-formatted',
     'disk-named',
   ],

@@ -9,7 +9,15 @@ import { hasCode, isThere, removeTemporaries, replaceFile, syncPath } from '../f
 import { isCheckpointId, type Layout } from '../installation/layout.ts'
 import { findByArgument, killProcess, waitGone } from '../tools/process-table.ts'
 import { findDamage, findForeign, sealFiles, stampOf } from './checkpoint-files.ts'
-import { type CheckpointMaker, type CheckpointManifest, findDifference, infoOf, parseManifest } from './manifest.ts'
+import {
+  type CheckpointMaker,
+  type CheckpointManifest,
+  classIdOf,
+  findDifference,
+  infoOf,
+  NO_RUNNER,
+  parseManifest,
+} from './manifest.ts'
 
 const MANIFEST = 'manifest.json'
 
@@ -22,6 +30,12 @@ export interface Source {
   readonly sizeBytes: number
   /** SHA-256 of the guest's binary. */
   readonly guest: string
+}
+
+/** A manifest, and its text as it is stored. */
+export interface StoredManifest {
+  readonly manifest: CheckpointManifest
+  readonly text: string
 }
 
 /** A checkpoint that is being written and has no name yet. */
@@ -68,8 +82,28 @@ export class HostCheckpoints {
     this.#hasImage = hasImage
   }
 
+  /** The class of this host (`Transfer.classId`). */
+  get classId(): string | null {
+    return this.#maker.runner === NO_RUNNER ? null : classIdOf(this.#maker)
+  }
+
   /** Begins a checkpoint of a runtime that has this spec and this guest. */
-  async draft(checkpointId: string, spec: RuntimeSpec, guest: string): Promise<Draft> {
+  draft(checkpointId: string, spec: RuntimeSpec, guest: string): Promise<Draft> {
+    return this.#draft(checkpointId, (dir) => this.#seal(dir, { checkpointId, spec, guest }))
+  }
+
+  /**
+   * Begins a copy of another host's checkpoint. The files have to be durable, and as the manifest
+   * describes them, before the draft is published.
+   */
+  draftCopy({ manifest, text }: StoredManifest): Promise<Draft> {
+    return this.#draft(manifest.checkpointId, async (dir) => {
+      await replaceFile(join(dir, MANIFEST), text, true)
+      return manifest
+    })
+  }
+
+  async #draft(checkpointId: string, sealIn: (dir: string) => Promise<CheckpointManifest>): Promise<Draft> {
     const target = this.#layout.checkpoint(checkpointId)
     const dir = this.#temporary()
     await mkdir(dir, { mode: 0o700 }).catch((error: unknown) => {
@@ -78,14 +112,7 @@ export class HostCheckpoints {
     const discard = () => rm(dir, { recursive: true, force: true })
     const publish = async () => {
       try {
-        const manifest = await this.#seal(dir, { checkpointId, spec, guest })
-        await failpoint('host.draft-sealed')
-        await rename(dir, target)
-        await failpoint('host.checkpoint-named')
-        await syncPath(this.#layout.checkpoints)
-        const stamp = await stampOf(target, manifest.files)
-        this.#findings.set(checkpointId, { stamp, damage: Promise.resolve(null) })
-        return infoOf(manifest)
+        return await this.#publish({ dir, target }, await sealIn(dir))
       } catch (error) {
         await discard()
         throw noSpaceFor(checkpointId, error)
@@ -96,8 +123,21 @@ export class HostCheckpoints {
 
   /** Returns the checkpoint's facts, or null if there is none. */
   async find(checkpointId: string): Promise<CheckpointInfo | null> {
-    const manifest = await this.#read(checkpointId)
-    return manifest === null ? null : infoOf(manifest)
+    const found = await this.manifestOf(checkpointId)
+    return found === null ? null : infoOf(found.manifest)
+  }
+
+  /** Returns the manifest of a checkpoint with its exact text, or null if there is none. */
+  async manifestOf(checkpointId: string): Promise<StoredManifest | null> {
+    let text: string
+    try {
+      text = await readFile(join(this.#layout.checkpoint(checkpointId), MANIFEST), 'utf8')
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+      throw error
+    }
+    const manifest = parseManifest(text)
+    return manifest?.checkpointId === checkpointId ? { manifest, text } : null
   }
 
   /**
@@ -178,6 +218,21 @@ export class HostCheckpoints {
     await removeTemporaries(this.#layout.checkpoints)
   }
 
+  /** Gives a checkpoint its name. Its files and its manifest are durable. */
+  async #publish(
+    { dir, target }: { readonly dir: string; readonly target: string },
+    manifest: CheckpointManifest,
+  ): Promise<CheckpointInfo> {
+    const { checkpointId, files } = manifest
+    await failpoint('host.draft-sealed')
+    await rename(dir, target)
+    await failpoint('host.checkpoint-named')
+    await syncPath(this.#layout.checkpoints)
+    const stamp = await stampOf(target, files)
+    this.#findings.set(checkpointId, { stamp, damage: Promise.resolve(null) })
+    return infoOf(manifest)
+  }
+
   #temporary(): string {
     return join(this.#layout.checkpoints, `.tmp-${randomBytes(8).toString('hex')}`)
   }
@@ -212,15 +267,7 @@ export class HostCheckpoints {
   }
 
   async #read(checkpointId: string): Promise<CheckpointManifest | null> {
-    let text: string
-    try {
-      text = await readFile(join(this.#layout.checkpoint(checkpointId), MANIFEST), 'utf8')
-    } catch (error) {
-      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
-      throw error
-    }
-    const manifest = parseManifest(text)
-    return manifest?.checkpointId === checkpointId ? manifest : null
+    return (await this.manifestOf(checkpointId))?.manifest ?? null
   }
 
   /**

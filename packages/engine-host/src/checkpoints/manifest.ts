@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { CheckpointInfo, ImageDigest } from '@holt/engine'
 import { z } from 'zod'
 
@@ -15,6 +16,9 @@ export interface CheckpointMaker {
   /** SHA-256 of the guest binary whose memory is in it. */
   readonly guest: string
 }
+
+/** The runner of a host that restores no checkpoints. */
+export const NO_RUNNER = 'none'
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/)
 
@@ -59,6 +63,12 @@ export function findDifference(made: CheckpointMaker, here: CheckpointMaker, any
     if (made[key] !== here[key]) return `it was made with another ${key}: ${made[key]}, here ${here[key]}`
   }
   return null
+}
+
+/** Returns the class of hosts that restore what a maker made (`Transfer.classId`). */
+export function classIdOf(maker: Pick<CheckpointMaker, (typeof HOST_KEYS)[number]>): string {
+  const facts = HOST_KEYS.map((key) => maker[key])
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
 }
 
 /** Returns a manifest in the form of the contract. */

@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Layout } from '../installation/layout.ts'
+import { removeTemporaries, syncPath } from '../files/durable-files.ts'
+import { type WriteVerified, writeVerified } from '../files/write-verified.ts'
+import { hexOf, type Layout } from '../installation/layout.ts'
 import type { GuestFile } from './host.ts'
 
 /**
@@ -26,19 +28,42 @@ export async function installGuest(layout: Layout, source: string): Promise<Gues
   const path = layout.guest(sha256)
   const present = await stat(path).catch(() => null) // Absent.
   if (present?.size === content.length && (present.mode & 0o777) === MODE) return { path, sha256 }
-  const temporary = `${path}.tmp`
-  await mkdir(join(layout.guests, sha256), { recursive: true, mode: 0o700 })
+  const temporary = temporaryIn(layout)
   await writeFile(temporary, content, { flush: true })
-  await chmod(temporary, MODE)
-  await utimes(temporary, MODIFIED_SECS, MODIFIED_SECS)
-  await rename(temporary, path)
+  await giveName(layout, sha256, temporary)
   return { path, sha256 }
 }
 
-/** Removes the guests that no runtime and no checkpoint uses. */
+/** Installs a guest binary that comes from another host, durably, under its digest. */
+export async function receiveGuest(layout: Layout, received: WriteVerified, signal: AbortSignal): Promise<void> {
+  const temporary = temporaryIn(layout)
+  try {
+    await writeVerified(temporary, received, signal)
+    await giveName(layout, hexOf(received.file.digest), temporary)
+    await syncPath(layout.guests)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+/** Removes the guests that no runtime and no checkpoint uses, and incomplete ones. */
 export async function removeOldGuests(layout: Layout, used: ReadonlySet<string>): Promise<void> {
+  await removeTemporaries(layout.guests)
   for (const name of await readdir(layout.guests)) {
     if (/^[0-9a-f]{64}$/.test(name) && !used.has(name))
       await rm(join(layout.guests, name), { recursive: true, force: true })
   }
+}
+
+function temporaryIn(layout: Layout): string {
+  return join(layout.guests, `.tmp-${randomBytes(8).toString('hex')}`)
+}
+
+async function giveName(layout: Layout, sha256: string, temporary: string): Promise<void> {
+  const path = layout.guest(sha256)
+  await chmod(temporary, MODE)
+  await utimes(temporary, MODIFIED_SECS, MODIFIED_SECS)
+  await mkdir(join(layout.guests, sha256), { recursive: true, mode: 0o700 })
+  await rename(temporary, path)
+  await syncPath(join(layout.guests, sha256))
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, readdir, rename, rm, stat } from 'node:fs/promises'
+import { link, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyedLock } from '@holt/async'
 import {
@@ -31,6 +31,7 @@ import { hasImage, lacksBase } from './has-image.ts'
 import { detachLeftDevices } from './mount-images.ts'
 import { openTree } from './open-tree.ts'
 import { probeDeltas } from './probe-deltas.ts'
+import { type NewImage, publishImage } from './publish-image.ts'
 
 /**
  * The smallest base of a delta, in bytes. A smaller base saves less than a delta costs: 200 KiB,
@@ -83,7 +84,7 @@ export class HostImages implements ImageStore {
   ): Promise<ImageInfo> {
     if (base === undefined)
       return this.#import(options, signal, (target, limits) => writeImage(readTar(tar), target, limits))
-    await using reader = await this.#read(base)
+    await using reader = await this.read(base)
     const sha256 = reader.baseSha256 ?? hexOf(base)
     return await this.#import({ ...options, below: { digest: base, reader } }, signal, (target, limits, isDelta) =>
       writeImage(fillFromBase(readExport(tar), reader), target, {
@@ -109,12 +110,23 @@ export class HostImages implements ImageStore {
     })
   }
 
+  /** Returns two new names for the file of an image and that of its base. */
+  temporary(): { readonly temporary: string; readonly temporaryBase: string } {
+    const temporary = join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)
+    return { temporary, temporaryBase: `${temporary}.base` }
+  }
+
+  /** Gives a durable file, and perhaps its base, the names of an image. */
+  async publish(digest: ImageDigest, files: NewImage): Promise<void> {
+    await this.#publishing.run(digest, () => publishImage(this.#layout, digest, files))
+  }
+
   async has(digest: ImageDigest): Promise<boolean> {
     return await hasImage(this.#layout, digest)
   }
 
   async open(digest: ImageDigest): Promise<ImageTree> {
-    return await openTree(digest, () => this.#read(digest))
+    return await openTree(digest, () => this.read(digest))
   }
 
   async list(): Promise<readonly ImageInfo[]> {
@@ -139,7 +151,8 @@ export class HostImages implements ImageStore {
     })
   }
 
-  async #read(digest: ImageDigest): Promise<ImageReader> {
+  /** Opens an image with its base. Kinds `not_found` and `damaged`. */
+  async read(digest: ImageDigest): Promise<ImageReader> {
     try {
       const base = this.#layout.imageBase(digest)
       return await ImageReader.open(this.#layout.image(digest), (await isThere(base)) ? base : null)
@@ -154,8 +167,7 @@ export class HostImages implements ImageStore {
     signal: AbortSignal,
     write: (target: string, limits: WriteImageOptions, isDelta: boolean) => Promise<ImageSummary>,
   ): Promise<ImageInfo> {
-    const temporary = join(this.#layout.images, `.tmp-${randomBytes(8).toString('hex')}`)
-    const temporaryBase = `${temporary}.base`
+    const { temporary, temporaryBase } = this.temporary()
     try {
       const isDelta = below !== undefined && (await this.#holdBase(below, temporaryBase))
       // gVisor (release 20260701) fails with "operation not supported" for each file that has an
@@ -165,8 +177,7 @@ export class HostImages implements ImageStore {
       await syncPath(temporary)
       await failpoint('host.image-written')
       await beforePublish?.(digest)
-      const files = { temporary, temporaryBase: isDelta ? temporaryBase : null }
-      await this.#publishing.run(digest, () => this.#publish(digest, files))
+      await this.publish(digest, { temporary, temporaryBase: isDelta ? temporaryBase : null })
       return { digest, sizeBytes }
     } catch (error) {
       throw importFailure(error, { signal, below: below?.digest })
@@ -181,7 +192,7 @@ export class HostImages implements ImageStore {
    * only possibility.
    */
   async #holdBase({ digest, reader }: Below, target: string): Promise<boolean> {
-    if (reader.baseBytes < MIN_BASE_BYTES || !(await this.#mountsDeltas())) return false
+    if (reader.baseBytes < MIN_BASE_BYTES || !(await this.mountsDeltas())) return false
     try {
       await link(reader.baseSha256 === null ? this.#layout.image(digest) : this.#layout.imageBase(digest), target)
       return true
@@ -194,37 +205,13 @@ export class HostImages implements ImageStore {
     }
   }
 
-  /**
-   * Publishes an image. A delta gets its base first, because an image with its name must be
-   * complete.
-   */
-  async #publish(
-    digest: ImageDigest,
-    { temporary, temporaryBase }: { readonly temporary: string; readonly temporaryBase: string | null },
-  ): Promise<void> {
-    const { images } = this.#layout
-    try {
-      if (temporaryBase !== null) {
-        await rename(temporaryBase, this.#layout.imageBase(digest))
-        await syncPath(images)
-        await failpoint('host.image-based')
-      }
-      await rename(temporary, this.#layout.image(digest))
-    } catch (error) {
-      if (!(await this.has(digest))) await rm(this.#layout.imageBase(digest), { force: true })
-      throw error
-    }
-    await failpoint('host.image-named')
-    await syncPath(images)
-  }
-
   async #sizeOf(digest: ImageDigest): Promise<number | null> {
     try {
       const isAlone = !(await isThere(this.#layout.imageBase(digest))) && !(await lacksBase(this.#layout, digest))
       if (isAlone) return (await stat(this.#layout.image(digest))).size
       const known = this.#deltaSizes.get(digest)
       if (known !== undefined) return known
-      await using reader = await this.#read(digest)
+      await using reader = await this.read(digest)
       this.#deltaSizes.set(digest, reader.aloneBytes)
       return reader.aloneBytes
     } catch (error) {
@@ -241,7 +228,7 @@ export class HostImages implements ImageStore {
    * Returns true if the kernel of this host mounts a delta with its base. A failure is probed again
    * after a time, because the host may have had no space.
    */
-  #mountsDeltas(): Promise<boolean> {
+  mountsDeltas(): Promise<boolean> {
     if (performance.now() >= this.#probeAgainMs) this.#canMountDeltas = null
     this.#canMountDeltas ??= this.#probeDeltas()
     return this.#canMountDeltas

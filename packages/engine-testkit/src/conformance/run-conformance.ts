@@ -9,6 +9,7 @@ import { homeTests } from './home-tests.ts'
 import { imageTests } from './image-tests.ts'
 import { lifecycleTests } from './lifecycle-tests.ts'
 import { bindRequest, bound, collect, connect, kindOf, nextObservation, process, type Steps } from './steps.ts'
+import { transferTests } from './transfer-tests.ts'
 
 /** One engine under test. */
 export interface ConformanceSubject {
@@ -19,6 +20,8 @@ export interface ConformanceSubject {
    * daemon.
    */
   open(): Promise<Engine>
+  /** Opens another engine, as on another host of the same class. Called once. */
+  openOther(): Promise<Engine>
   /** Dials the runtime's egress socket, as its guest would. Rejects if nothing listens. */
   dialEgress(engine: Engine, id: RuntimeId): Promise<Duplex>
   /** Returns an image that has `true`, `echo` and `cat` in `/bin`, as tar. */
@@ -258,6 +261,7 @@ const tests = {
   ...homeTests,
   ...imageTests,
   ...egressTests,
+  ...transferTests,
 } satisfies Record<string, (steps: Steps) => Promise<void>>
 
 /** The name of a conformance test. */
@@ -271,6 +275,7 @@ export function runConformance(subject: ConformanceSubject): void {
   describe(`${subject.name} keeps the Engine contract (${subject.isolation})`, () => {
     let engine: Engine
     let imageDigest: ImageDigest
+    let opened: Promise<Engine> | null = null
     const made: string[] = []
     const signal = () => AbortSignal.timeout(subject.verbTimeoutMs)
 
@@ -284,6 +289,8 @@ export function runConformance(subject: ConformanceSubject): void {
       return engine
     }
 
+    const other = () => (opened ??= subject.openOther())
+
     beforeAll(async () => {
       await reopen()
       const images = engine.ability('images')
@@ -292,6 +299,7 @@ export function runConformance(subject: ConformanceSubject): void {
     }, subject.verbTimeoutMs)
     afterAll(async () => {
       await engine.close()
+      await (await opened)?.close()
     }, subject.verbTimeoutMs)
 
     for (const [name, run] of Object.entries(tests)) {
@@ -301,9 +309,12 @@ export function runConformance(subject: ConformanceSubject): void {
         { timeout: subject.verbTimeoutMs * 4 },
         async () => {
           try {
-            await run({ engine, subject, spec, signal, reopen })
+            await run({ engine, subject, spec, signal, reopen, other })
           } finally {
-            for (const id of made.splice(0)) await engine.remove(id, signal())
+            for (const id of made.splice(0)) {
+              await engine.remove(id, signal())
+              await (await opened)?.remove(id, signal())
+            }
           }
         },
       )

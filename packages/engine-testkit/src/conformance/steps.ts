@@ -14,6 +14,8 @@ export interface Steps {
   readonly signal: () => AbortSignal
   /** Opens the engine again after `close`. */
   readonly reopen: () => Promise<Engine>
+  /** Returns another engine, with images and checkpoints of its own. */
+  readonly other: () => Promise<Engine>
 }
 
 /** Dials and waits until the guest answers. */

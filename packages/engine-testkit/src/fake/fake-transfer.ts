@@ -7,6 +7,7 @@ import {
   type CheckpointInfo,
   checkDescription,
   EngineError,
+  isInside,
   type ReadFile,
   type Transfer,
   verified,
@@ -65,15 +66,14 @@ export class FakeTransfer implements Transfer {
   async read(
     ref: ArtifactRef,
     file: string,
-    { offset, length }: ByteRange,
+    range: ByteRange,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
     signal.throwIfAborted()
     const content = this.#filesOf(ref)[file]
     if (content === undefined) throw new EngineError('not_found', `${ref.id} has no file ${file}`)
-    if (offset < 0 || length < 0 || offset + length > content.length)
-      throw new EngineError('invalid', `the range is outside of ${file}`)
-    return partsOf(content.subarray(offset, offset + length), signal)
+    if (!isInside(range, content.length)) throw new EngineError('invalid', `the range is outside of ${file}`)
+    return partsOf(content.subarray(range.offset, range.offset + range.length), signal)
   }
 
   async receive(description: ArtifactDescription, read: ReadFile, signal: AbortSignal): Promise<void> {
