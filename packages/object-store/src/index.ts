@@ -10,4 +10,4 @@ export type {
   PutOptions,
 } from './contract/object-store.ts'
 export { ObjectStoreError, type ObjectStoreErrorKind } from './contract/object-store-error.ts'
-export { type ObjectStoreOptions, openObjectStore } from './open-object-store.ts'
+export { checkObjectStoreUrl, type ObjectStoreOptions, openObjectStore } from './open-object-store.ts'
