@@ -5,7 +5,19 @@ import { type Import, isEntry } from './sources.ts'
  * below it. Imports of types count too.
  */
 const districts = [
-  ...['daemon', 'e2b', 'api', 'fleet', 'inside', 'builds', 'runtimes', 'resources', 'tenancy', 'foundation'],
+  ...[
+    'daemon',
+    'e2b',
+    'api',
+    'fleet',
+    'inside',
+    'builds',
+    'runtimes',
+    'resources',
+    'tenancy',
+    'artifacts',
+    'foundation',
+  ],
 ]
 
 /** The sources of the server. */

@@ -8,6 +8,7 @@ import { createApp } from '../api/http/create-app.ts'
 import { serveMcp } from '../api/mcp/serve-mcp.ts'
 import { registerGauges } from '../api/metrics/register-gauges.ts'
 import { listenSecurely, type SecureListener } from '../api/tls/secure-listener.ts'
+import { localArtifacts } from '../artifacts/artifacts.ts'
 import { makeBuildSources } from '../builds/build-sources.ts'
 import type { Builder } from '../builds/builder.ts'
 import { openBuilds } from '../builds/builds.ts'
@@ -181,7 +182,7 @@ async function openDistricts(
   const known = options.outside ?? (await openOutside(config, log))
   const outside = fleet === null ? known : { ...known, gateway: fleet.guardGateway(known.gateway) }
   const tenancy = openTenancy(foundation, { eventNotifier, dialWebhook: outside.dialWebhook, failureRate })
-  const resources = openResources(tenancy, { outside, agentTemplates })
+  const resources = openResources(tenancy, { artifacts: localArtifacts, outside, agentTemplates })
   const runtimes = openRuntimes(resources)
   const builds = openBuilds(runtimes, { builder: builder ?? realBuilder(config, outside), gateway: outside.gateway })
   const service: Api = openInside(builds, { portSecret, portLimits })

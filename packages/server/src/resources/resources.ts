@@ -1,3 +1,4 @@
+import type { Artifacts } from '../artifacts/artifacts.ts'
 import type { Tenancy } from '../tenancy/tenancy.ts'
 import type { AgentTemplate } from './agents/agent-template.ts'
 import { AgentTemplates } from './agents/agent-templates.ts'
@@ -12,6 +13,7 @@ import { TemplateProgress } from './templates/template-progress.ts'
 
 /** The handle of resources: the templates, networks, secrets and identities that runtimes use. */
 export interface Resources extends Tenancy {
+  readonly artifacts: Artifacts
   readonly agents: AgentTemplates
   readonly templateProgress: TemplateProgress
   readonly networks: RuntimeNetworks
@@ -23,17 +25,19 @@ export interface Resources extends Tenancy {
 
 /** The parts of resources that are opened elsewhere. */
 interface ResourcesOptions {
+  readonly artifacts: Artifacts
   readonly outside: Pick<Outside, 'gateway' | 'dialTls'>
   readonly agentTemplates: readonly AgentTemplate[]
 }
 
 /** Makes the parts of resources. */
-export function openResources(tenancy: Tenancy, { outside, agentTemplates }: ResourcesOptions): Resources {
+export function openResources(tenancy: Tenancy, { artifacts, outside, agentTemplates }: ResourcesOptions): Resources {
   const { store, log, now, issuer } = tenancy
   const signingKeys = new SigningKeys(tenancy)
   const addresses = new AddressBook(store, log)
   const resources: Resources = {
     ...tenancy,
+    artifacts,
     agents: new AgentTemplates(agentTemplates),
     templateProgress: new TemplateProgress(),
     networks: new RuntimeNetworks(() => resources, { gateway: outside.gateway, addresses }),

@@ -1,6 +1,12 @@
 import type { OnTimeout, RuntimeState, SnapshotKind, SnapshotState, Template } from '@holt/protocol'
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type {
+  ArtifactHoldsTable,
+  ArtifactsTable,
+  ArtifactTrashTable,
+  TemplateCheckpointsTable,
+} from './artifact-tables.ts'
+import type {
   BuildCacheTable,
   BuildContextsTable,
   BuildLogsTable,
@@ -457,6 +463,10 @@ export interface Tables {
   readonly store_facts: StoreFactsTable
   readonly hosts: HostsTable
   readonly duties: DutiesTable
+  readonly artifacts: ArtifactsTable
+  readonly artifact_trash: ArtifactTrashTable
+  readonly artifact_holds: ArtifactHoldsTable
+  readonly template_checkpoints: TemplateCheckpointsTable
 }
 
 /** The state of a host: `lost` and `gone` hosts act on nothing. */

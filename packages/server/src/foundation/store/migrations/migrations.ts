@@ -18,6 +18,7 @@ import { buildRequests } from './0017-build-requests.ts'
 import { snapshotRecords } from './0018-snapshot-records.ts'
 import { buildRequestRows } from './0019-build-request-rows.ts'
 import { hosts } from './0020-hosts.ts'
+import { artifacts } from './0021-artifacts.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -45,4 +46,5 @@ export const migrations: readonly string[] = [
   snapshotRecords,
   buildRequestRows,
   hosts,
+  artifacts,
 ]
