@@ -1,9 +1,4 @@
-import type { ImageDigest } from '@holt/engine'
-
-/** An artifact: an image by its digest, or a checkpoint by its id. */
-export type ArtifactRef =
-  | { readonly kind: 'image'; readonly id: ImageDigest }
-  | { readonly kind: 'checkpoint'; readonly id: string }
+import type { ArtifactRef, ImageDigest } from '@holt/engine'
 
 /** Images and checkpoints: on this machine, and in the object store of the fleet. */
 export interface Artifacts {

@@ -3,6 +3,7 @@ import { BuildError, type BuildHost, type BuildRuntime, type TemplateBase } from
 import type { EngineFacts, ImageDigest } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
+import { fetchFiles } from '../artifacts/artifacts.ts'
 import { aloneWithRow } from '../foundation/store/alone.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
 import { findTemplate, requireReady } from '../resources/templates/find-template.ts'
@@ -50,8 +51,8 @@ export async function makeBuildHost(service: Builds, build: BuildUnderWay): Prom
     planDockerfile: (text, options, signal) => {
       return builds.reader.plan(text, options, { projectId: build.projectId, signal })
     },
-    findTemplate: (reference) => findBase(service, build, reference),
-    findSnapshot: (reference) => findFiles(service, build, reference),
+    findTemplate: async (reference) => brought(service, build, await findBase(service, build, reference)),
+    findSnapshot: async (reference) => brought(service, build, await findFiles(service, build, reference)),
     newRuntime: () => newRuntime(service, build, { network, stepSize }),
     newCheckpointId: async () => {
       build.stop.signal.throwIfAborted()
@@ -104,6 +105,12 @@ async function newRuntime(
       await releaseResource(service, id, 'runtime')
     },
   }
+}
+
+/** Fetches the image that a build starts from, if another host has made it. */
+async function brought({ artifacts }: Builds, { stop }: BuildUnderWay, base: TemplateBase): Promise<TemplateBase> {
+  await fetchFiles(artifacts, { imageDigest: base.imageDigest, checkpointId: null }, stop.signal)
+  return base
 }
 
 /** Returns the base template of a build, held for the build. */

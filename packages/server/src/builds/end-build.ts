@@ -1,5 +1,7 @@
 import type { BuildResult } from '@holt/builder'
 import type { BuildStatus } from '@holt/protocol'
+import { storeFiles } from '../artifacts/artifacts.ts'
+import { replaceClassCheckpoints } from '../artifacts/class-checkpoints.ts'
 import { aloneWith } from '../foundation/store/alone.ts'
 import type { Changes, Queries } from '../foundation/store/open-store.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
@@ -28,6 +30,8 @@ export async function finishBuild(service: Builds, build: BuildUnderWay, result:
   await reporter.flush()
   // A reader of the log gets all lines before the end.
   await service.builds.logs.flush()
+  const files = { imageDigest: result.imageDigest, checkpointId: result.checkpoint?.checkpointId ?? null }
+  await storeFiles(service.artifacts, files, build.stop.signal)
   const at = service.now()
   await service.store.change(aloneWith(build.projectId), async (changes) => {
     // A deletion of the template cancels its builds first. A missing row or a late signal shows
@@ -38,6 +42,7 @@ export async function finishBuild(service: Builds, build: BuildUnderWay, result:
     const more = keptBytes(result) - (template.size_bytes ?? 0)
     await requireQuotas(service, changes, { projectId, adds: { template_bytes: more } })
     await pointTemplate(changes, { template, build, result, at })
+    await replaceClassCheckpoints(service.artifacts, changes, { templateId, ...files, at })
     if (result.checkpoint !== null)
       await changes.deleteFrom('build_resources').where('resource_id', '=', result.checkpoint.checkpointId).execute()
     await writeEnd(changes, build, {

@@ -22,6 +22,7 @@ const fleetTimes: FleetConfig = {
   verdictMs: 300_000,
   readGapMs: 10_000,
   dutyMs: 30_000,
+  snapshotDurable: 'stored',
 }
 
 /** A host of a fleet in this process, with clocks and a way to the store of its own. */

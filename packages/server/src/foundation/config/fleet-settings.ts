@@ -14,6 +14,8 @@ export interface FleetConfig {
   readonly readGapMs: number
   /** The silence of its holder after which another host takes a duty. */
   readonly dutyMs: number
+  /** A snapshot is ready when it is in the object store, or when it is on the disk of its host. */
+  readonly snapshotDurable: 'stored' | 'local'
 }
 
 /**
@@ -46,6 +48,12 @@ export const fleetSettings = {
   HOLT_FLEET_VERDICT: seconds(15, 300).describe(
     'The seconds without a beat after which a host is lost, and its running runtimes fail. At least 1.1 times the lease.',
   ),
+  HOLT_SNAPSHOT_DURABLE: z
+    .enum(['stored', 'local'], 'must be stored or local')
+    .default('stored')
+    .describe(
+      'When a snapshot is ready in a fleet. `stored`: it is in the object store. `local`: it is on the disk of its host, which is quicker, and it is lost with that host until it is stored.',
+    ),
   HOLT_FLEET_DUTY: seconds(10, 30).describe(
     'The seconds after which another host takes over the work that one host does for the fleet.',
   ),
@@ -79,5 +87,6 @@ export function fleetOf(data: z.output<z.ZodObject<typeof fleetSettings>>): Flee
     verdictMs: data.HOLT_FLEET_VERDICT * 1000,
     readGapMs: 10_000,
     dutyMs: data.HOLT_FLEET_DUTY * 1000,
+    snapshotDurable: data.HOLT_SNAPSHOT_DURABLE,
   }
 }

@@ -1,5 +1,3 @@
-import type { Selectable } from 'kysely'
-
 /** The images and checkpoints of a fleet. */
 export interface ArtifactsTable {
   /** The digest of an image, or the id of a checkpoint. */
@@ -47,7 +45,4 @@ export interface TemplateCheckpointsTable {
   readonly made_at: number
 }
 
-export type ArtifactKind = 'image' | 'checkpoint'
-
-/** An artifact as stored. */
-export type ArtifactRow = Selectable<ArtifactsTable>
+type ArtifactKind = 'image' | 'checkpoint'

@@ -1,5 +1,6 @@
 import { failpoint } from '@holt/failpoints'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
+import { withFiles } from '../../artifacts/with-files.ts'
 import { throwRefusal } from '../../foundation/errors/refuse.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -51,10 +52,13 @@ async function make(service: Runtimes, creation: Creation): Promise<RuntimeRow |
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
   const reservation = { ...host, network }
   await failpoint('create.decided')
-  const claimed = await claimRuntime(service, { row, source, reservation })
-  if (claimed !== null) return claimed
-  const reserved = await reserveRuntime(service, row, reservation)
-  return reserved === null ? null : startRuntime(service, reserved, source)
+  const files = { imageDigest: row.image_digest, checkpointId: row.checkpoint_id ?? null }
+  return withFiles(service, { holder: row.runtime_id, ...files }, async () => {
+    const claimed = await claimRuntime(service, { row, source, reservation })
+    if (claimed !== null) return claimed
+    const reserved = await reserveRuntime(service, row, reservation)
+    return reserved === null ? null : startRuntime(service, reserved, source)
+  })
 }
 
 function noted({ metrics }: Runtimes, row: RuntimeRow, startedAt: number): RuntimeRow {

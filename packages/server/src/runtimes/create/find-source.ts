@@ -1,5 +1,6 @@
 import type { EngineFacts } from '@holt/engine'
 import { type CreateRuntime, defaultTemplate } from '@holt/protocol'
+import { checkpointOfClass } from '../../artifacts/class-checkpoints.ts'
 import { attempt, type Refuse } from '../../foundation/errors/refuse.ts'
 import { templateName } from '../../foundation/rows/template-name.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
@@ -48,7 +49,7 @@ export async function findSource<Refused extends null>(
     isolation: wanted,
     // Nothing is made of a template whose image was refused.
     imageDigest: imageDigest ?? '',
-    checkpointId: wanted === 'gvisor' ? template.checkpoint_id : null,
+    checkpointId: wanted === 'gvisor' ? await checkpointOfClass(service.artifacts, service.store.db, template) : null,
     startsLike: startsLike(template, wanted),
     checkpointBytes: null,
     restoreOnly: false,

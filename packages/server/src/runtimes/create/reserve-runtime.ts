@@ -30,7 +30,7 @@ export async function mayReserve(
   row: NewRuntimeRow,
   reservation: Reservation,
 ): Promise<boolean> {
-  if (!(await isCurrent(db, row))) return false
+  if (!(await isCurrent(db, row, service.artifacts))) return false
   const { runtime_id: runtimeId, project_id: projectId, name = null, cpu, memory_mib, disk_mib: diskMiB } = row
   const size = { cpu, memoryMiB: memory_mib, diskMiB }
   const wanted = { projectId, runtimeId, name, size }

@@ -1,5 +1,7 @@
 import type { EngineFacts, Isolation } from '@holt/engine'
 import { HoltError, type PolicyBody } from '@holt/protocol'
+import type { Artifacts } from '../../artifacts/artifacts.ts'
+import { checkpointOfClass } from '../../artifacts/class-checkpoints.ts'
 import { readableBy } from '../../foundation/rows/system-project.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { NewRuntimeRow } from '../../foundation/store/tables.ts'
@@ -77,16 +79,19 @@ export function isolationLack(facts: EngineFacts, isolation: Isolation): HoltErr
  * Returns true if a row's source still has the chosen image and checkpoint. It keeps them until the
  * row refers to them. The checkpoint of a fork is held for it, and its image is its parent's.
  */
-export async function isCurrent(changes: Queries, row: NewRuntimeRow): Promise<boolean> {
+export async function isCurrent(changes: Queries, row: NewRuntimeRow, artifacts: Artifacts): Promise<boolean> {
   if (row.parent_id != null) return true
-  const source = await (row.snapshot_id != null
-    ? snapshotOf(changes, row)
-    : templateOf(changes, row)
-  ).executeTakeFirst()
-  return (
-    source?.image_digest === row.image_digest &&
-    (row.checkpoint_id === null || row.checkpoint_id === source.checkpoint_id)
-  )
+  if (row.snapshot_id != null) {
+    const snapshot = await snapshotOf(changes, row).executeTakeFirst()
+    return snapshot?.image_digest === row.image_digest && mayHave(row, snapshot.checkpoint_id)
+  }
+  const template = await templateOf(changes, row).executeTakeFirst()
+  if (template === undefined || template.image_digest !== row.image_digest) return false
+  return mayHave(row, null) || mayHave(row, await checkpointOfClass(artifacts, changes, template))
+}
+
+function mayHave({ checkpoint_id }: NewRuntimeRow, ofSource: string | null): boolean {
+  return checkpoint_id === null || checkpoint_id === ofSource
 }
 
 function snapshotOf(changes: Queries, { project_id, snapshot_id }: NewRuntimeRow) {
@@ -101,7 +106,7 @@ function snapshotOf(changes: Queries, { project_id, snapshot_id }: NewRuntimeRow
 function templateOf(changes: Queries, { project_id, template_id }: NewRuntimeRow) {
   return changes
     .selectFrom('templates')
-    .select(['image_digest', 'checkpoint_id'])
+    .select(['template_id', 'image_digest', 'checkpoint_id'])
     .where('project_id', 'in', readableBy(project_id))
     .where('template_id', '=', template_id)
 }

@@ -1,4 +1,5 @@
 import { defaultTemplate } from '@holt/protocol'
+import { checkpointsOfClass } from '../../artifacts/class-checkpoints.ts'
 import { defaultTag, templateName } from '../../foundation/rows/template-name.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { type PoolKey, type PoolShape, poolKey, shapeOfTemplate } from './pool-shape.ts'
@@ -15,16 +16,19 @@ export interface CurrentShape {
  * Returns the shapes that pools can have now: of every ready template, in every class of the host.
  */
 export async function currentShapes(
-  service: Pick<Runtimes, 'engine' | 'store' | 'config'>,
+  service: Pick<Runtimes, 'artifacts' | 'engine' | 'store' | 'config'>,
 ): Promise<ReadonlyMap<PoolKey, CurrentShape>> {
   const { isolation: classes } = await service.engine.describe()
   const templates = await service.store.db.selectFrom('templates').selectAll().where('state', '=', 'ready').execute()
+  const checkpoints = await checkpointsOfClass(service.artifacts, service.store.db, templates)
   const shapes = new Map<PoolKey, CurrentShape>()
   for (const template of templates) {
     const isDefaultTemplate =
       template.kind === 'system' && template.name === defaultTemplate && template.tag === defaultTag
     for (const isolation of ['gvisor', 'container'] as const) {
-      const shape = classes[isolation].available ? shapeOfTemplate(template, isolation) : null
+      const shape = classes[isolation].available
+        ? shapeOfTemplate(template, isolation, checkpoints.get(template.template_id) ?? null)
+        : null
       if (shape === null) continue
       const isDefault = isDefaultTemplate && isolation === (service.config.isolation ?? 'gvisor')
       shapes.set(poolKey(shape), { templateName: templateName(template), shape, isDefault })

@@ -3,6 +3,7 @@ import { type ApplicationCommands, runTemplateCommand, startApplication, templat
 import { failpoint } from '@holt/failpoints'
 import { GuestClient } from '@holt/guest-client'
 import { HoltError, makeId } from '@holt/protocol'
+import { fetchFiles } from '../../artifacts/artifacts.ts'
 import { pidsMax } from '../../foundation/config/pids-max.ts'
 import { ownedBy } from '../../foundation/host/this-host.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
@@ -41,6 +42,7 @@ export async function makeMember(service: Runtimes, shape: PoolShape, signal: Ab
   try {
     await storeMember(service, member)
     await failpoint('pool.noted')
+    await fetchFiles(service.artifacts, shape, signal)
     const { templateId: _, startsLike: _like, ...made } = shape
     await service.engine.ensure({ id: runtimeId, ...made, pidsMax }, signal)
     await failpoint('pool.ensured')

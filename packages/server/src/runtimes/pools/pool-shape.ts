@@ -25,20 +25,24 @@ export function poolKey({ templateId, isolation }: Pick<PoolShape, 'templateId' 
   return `${templateId} ${isolation}`
 }
 
-/** Returns the present shape of the members of a template's pool. Null if none can be made. */
+/**
+ * Returns the present shape of the members of a template's pool. Null if none can be made.
+ * `checkpointId` is the checkpoint of the template that this host restores.
+ */
 export function shapeOfTemplate(
   template: Pick<
     TemplateRow,
     'template_id' | 'state' | 'image_digest' | 'checkpoint_id' | 'start_cmd' | 'cpu' | 'memory_mib' | 'disk_mib'
   >,
   isolation: Isolation,
+  checkpointId: string | null,
 ): PoolShape | null {
   if (template.state !== 'ready' || template.image_digest === null) return null
   return {
     templateId: template.template_id,
     isolation,
     imageDigest: template.image_digest as ImageDigest,
-    checkpointId: isolation === 'gvisor' ? template.checkpoint_id : null,
+    checkpointId: isolation === 'gvisor' ? checkpointId : null,
     startsLike: startsLike(template, isolation),
     cpu: template.cpu,
     memoryMiB: template.memory_mib,

@@ -1,5 +1,6 @@
 import { failpoint } from '@holt/failpoints'
 import { type CreateSnapshot, type ErrorCode, errorCatalogue, HoltError, type SnapshotKind } from '@holt/protocol'
+import { type RuntimeFiles, storeFiles } from '../../artifacts/artifacts.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import { checkpointOf } from '../../foundation/rows/checkpoint-id.ts'
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
@@ -45,8 +46,11 @@ export async function takeSnapshot(service: Runtimes, creation: SnapshotCreation
     const signal = AbortSignal.any([service.closing, AbortSignal.timeout(writeTimeoutMs)])
     const written = await writeSnapshot(service, { row, runtime }, signal)
     await failpoint('snapshot.written')
+    const files = { imageDigest: written.imageDigest, checkpointId: row.checkpoint_id }
+    if (service.config.fleet?.snapshotDurable === 'stored') await storeFiles(service.artifacts, files, signal)
     const ready = await publish(service, { row, runtime, written, before })
     result = 'ready'
+    if (service.config.fleet?.snapshotDurable === 'local') void storeLater(service, files, row)
     return ready
   } catch (error) {
     // A change that returned an error may still have been made.
@@ -60,6 +64,13 @@ export async function takeSnapshot(service: Runtimes, creation: SnapshotCreation
     service.metrics.work.noteSnapshot({ kind, result, seconds: (performance.now() - begunAt) / 1000 })
     service.holds.release(row.snapshot_id)
   }
+}
+
+/** Stores the files of a snapshot that is ready already. A later start of the host tries again. */
+async function storeLater({ artifacts, closing, log }: Runtimes, files: RuntimeFiles, row: SnapshotRow): Promise<void> {
+  await storeFiles(artifacts, files, closing).catch((err: unknown) => {
+    log.warn({ err, snapshot_id: row.snapshot_id }, 'a snapshot is not in the object store yet')
+  })
 }
 
 /**

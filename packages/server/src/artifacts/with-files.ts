@@ -1,0 +1,32 @@
+import type { Foundation } from '../foundation/foundation.ts'
+import { type Artifacts, artifactsOf, fetchFiles, type RuntimeFiles } from './artifacts.ts'
+
+/**
+ * The time that a request waits for files of another host, in milliseconds. The fetch continues
+ * afterwards, so a later request finds them.
+ */
+const fetchTimeoutMs = 60_000
+
+/** The parts of the service that fetch and keep files. */
+interface FilesKept extends Pick<Foundation, 'holds' | 'closing'> {
+  readonly artifacts: Artifacts
+}
+
+/**
+ * Runs `run` with the files of a runtime on this machine. They stay until it ends, and afterwards
+ * if a row refers to them. On a machine that is in no fleet they are there already.
+ */
+export async function withFiles<Result>(
+  { artifacts, holds, closing }: FilesKept,
+  { holder, ...files }: RuntimeFiles & { readonly holder: string },
+  run: () => Promise<Result>,
+): Promise<Result> {
+  if (!artifacts.isShared) return run()
+  for (const { id } of artifactsOf(files)) holds.hold(holder, id)
+  try {
+    await fetchFiles(artifacts, files, AbortSignal.any([closing, AbortSignal.timeout(fetchTimeoutMs)]))
+    return await run()
+  } finally {
+    holds.release(holder)
+  }
+}
