@@ -45,6 +45,7 @@ const groups: readonly Group[] = [
       'HOLT_FLEET_FENCE',
       'HOLT_FLEET_VERDICT',
       'HOLT_FLEET_DUTY',
+      'HOLT_SNAPSHOT_DURABLE',
     ],
   },
   {

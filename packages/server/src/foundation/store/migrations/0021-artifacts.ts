@@ -34,7 +34,7 @@ CREATE TABLE artifact_holds (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE template_checkpoints (
-  template_id TEXT NOT NULL REFERENCES templates (template_id) ON DELETE CASCADE,
+  template_id TEXT NOT NULL,
   class_id TEXT NOT NULL,
   checkpoint_id TEXT NOT NULL,
   image_digest TEXT NOT NULL,
