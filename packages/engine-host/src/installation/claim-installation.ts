@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError } from '@holt/engine'
 import { hasCode } from '../files/durable-files.ts'
+import { type FileLock, tryLockFile } from './file-lock.ts'
 import type { HostEngineOptions } from './options.ts'
 
 /**
@@ -23,7 +25,8 @@ export interface Claim {
  * Claims an installation for this process: its state directory, its run directory and its id, after
  * which its cgroups are named. Each claim is a socket in the abstract namespace (`unix(7)`). That
  * of a directory is named after its inode. The kernel gives the socket to one process and frees it
- * when that process ends in any way. Rejects with kind `conflict` if another process has one of
+ * when that process ends in any way. A network namespace has its own abstract sockets, so the state
+ * directory also has a locked file. Rejects with kind `conflict` if another process has one of
  * them.
  */
 export async function claimInstallation({ stateDir, runDir, installationId }: Claimed): Promise<Claim> {
@@ -34,17 +37,27 @@ export async function claimInstallation({ stateDir, runDir, installationId }: Cl
   ]
   const deadline = performance.now() + PREDECESSOR_TIMEOUT_MS
   const taken: Server[] = []
+  let lock: FileLock | null = null
   const release = async () => {
+    lock?.release()
+    lock = null
     for (const server of taken.splice(0)) await new Promise((resolve) => server.close(resolve))
   }
+  const conflict = (what: string) => new EngineError('conflict', `another engine works in ${what}`)
   try {
     for (const { name, what } of wanted) {
       const server = createServer((socket) => socket.destroy())
       while (!(await tryListen(server, `\0holt-${name}`))) {
-        if (performance.now() > deadline) throw new EngineError('conflict', `another engine works in ${what}`)
+        if (performance.now() > deadline) throw conflict(what)
         await sleep(50)
       }
       taken.push(server)
+    }
+    for (;;) {
+      lock = tryLockFile(join(stateDir, 'claim.lock'))
+      if (lock !== null) break
+      if (performance.now() > deadline) throw conflict(stateDir)
+      await sleep(50)
     }
   } catch (error) {
     await release()
