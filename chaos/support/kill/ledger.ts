@@ -1,4 +1,4 @@
-import { Fact } from './fact.ts'
+import { Fact } from '@holt/testkit'
 
 /** The knowledge about one runtime. */
 export interface KnownRuntime {

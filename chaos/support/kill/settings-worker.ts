@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { Fact } from '@holt/testkit'
 import type { Chance } from '../chance.ts'
 import type { Ask } from './ask.ts'
-import { Fact } from './fact.ts'
 import { eventKey, type KnownKey, type Ledger, type PolicyValue } from './ledger.ts'
 import { type Change, keyed, type Requests } from './requests.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { Fact } from '@holt/testkit'
 import { runtimesPath } from '../../../e2e/support/api.ts'
-import { Fact } from './fact.ts'
 import { eventKey, type KnownRuntime } from './ledger.ts'
 import { type Change, type Json, keyed } from './requests.ts'
 import type { Parts } from './settings-worker.ts'
