@@ -9,6 +9,7 @@ import {
   type Server,
   type ServerOptions,
 } from '../../src/index.ts'
+import { fleetSize, type OtherEntries, openOtherEntries } from './other-entries.ts'
 import { RecordingGateway } from './recording-gateway.ts'
 import { newStateDir, testDatabase } from './test-store.ts'
 
@@ -89,10 +90,19 @@ export interface TestServer {
   restart(options?: Partial<ServerOptions>): Promise<TestServer>
 }
 
+/** The options of a test server: those of a server, each with a default. */
+export interface TestServerOptions extends Partial<ServerOptions> {
+  /**
+   * The reason why the test is about this host's own things. It runs without the other hosts of
+   * `HOLT_TEST_FLEET`.
+   */
+  readonly alone?: string
+}
+
 const nowhere = () => Promise.reject(new Error('nothing is outside'))
 
 /** Starts a server that ends with the test. */
-export async function startTestServer(options: Partial<ServerOptions> = {}, state?: string): Promise<TestServer> {
+export async function startTestServer(options: TestServerOptions = {}, state?: string): Promise<TestServer> {
   const stateDir = state ?? (await newStateDir())
   const engine = (options.engine as FakeEngine | undefined) ?? new FakeEngine()
   const { log, logged } = keepingLog()
@@ -110,16 +120,21 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
   }
   // Tests send wrong keys by the hundred.
   const failureRate = { perSec: 1e6, burst: 1e6 }
-  const parts = { config, engine, outside }
-  const server = await createServer({ baseSource: tinySource, failureRate, log, ...options, ...parts })
+  const whole = { baseSource: tinySource, failureRate, log, ...options, config, engine, outside }
+  const others = hasOthers(options) ? await openOtherEntries(whole) : null
+  const server = await createServer(others?.first ?? whole)
   let closed = false
   const close = async () => {
-    if (!closed) await server.close()
+    if (closed) return
+    await others?.close()
+    await server.close()
     closed = true
   }
   onTestFinished(close)
   await server.templatesMade
-  const ask = (method: string, path: string, request: TestRequest = {}) => askServer(server, { method, path, request })
+  await others?.start()
+  const ask = (method: string, path: string, request: TestRequest = {}) =>
+    askServer(entryOf(server, others, { method, path }), { method, path, request })
   return {
     server,
     engine,
@@ -136,13 +151,30 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, stat
     close,
     abandon: () => {
       closed = true
+      void others?.close().catch(() => {})
       void server.close().catch(() => {})
     },
-    restart: async (more = {}) => {
+    restart: async (more: TestServerOptions = {}) => {
       await close()
       return startTestServer({ ...options, engine, ...more }, stateDir)
     },
   }
+}
+
+/** Returns true if a test server has other hosts beside it. A test of fleets makes its own. */
+function hasOthers({ alone, peers, config }: TestServerOptions): boolean {
+  return fleetSize > 1 && alone === undefined && peers === undefined && (config?.fleet ?? null) === null
+}
+
+/** Returns the host that gets a request: a random one. */
+function entryOf(
+  server: Server,
+  others: OtherEntries | null,
+  { method, path }: { readonly method: string; readonly path: string },
+): Server {
+  if (others === null) return server
+  const name = routeOf(method, path)
+  return others.pick(server, name === null ? null : routes[name])
 }
 
 async function askServer(
