@@ -64,11 +64,13 @@ function kill(pid: number): void {
   }
 }
 
-function ip(...args: readonly string[]) {
+/** Runs `ip`. */
+export function ip(...args: readonly string[]) {
   return run('ip', args, limits)
 }
 
-function freeSubnet(): string {
+/** Returns the first three numbers of a private network that this machine does not use. */
+export function freeSubnet(): string {
   const used = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address))
   for (let tries = 0; tries < 200; tries++) {
     const subnet = `10.203.${randomBytes(1)[0]}`

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryDir } from '@holt/testkit'
@@ -40,18 +40,25 @@ export function hasPostgres(): boolean {
   return existsSync(debianPrograms)
 }
 
-/**
- * Starts a server. `durable` is one that survives a power cut, as a user's does; the others are
- * quicker.
- */
-export async function startCluster({ durable = false } = {}): Promise<Cluster> {
+/** The options of a server. */
+interface ClusterOptions {
+  /** True for one that survives a power cut, as a user's does. The others are quicker. */
+  readonly durable?: boolean
+  /** A network namespace in which it listens, too, for clients of the same network. */
+  readonly listen?: { readonly namespace: string; readonly address: string } | null
+}
+
+/** Starts a server. */
+export async function startCluster({ durable = false, listen = null }: ClusterOptions = {}): Promise<Cluster> {
   const dir = mkdtempSync(join(durable ? tmpdir() : memoryDir(), 'holt-postgres-'))
-  const asUser = runAs(dir)
+  const asUser = runAs(dir, listen?.namespace)
   const program = (name: string) => join(debianPrograms, newestVersion(), 'bin', name)
   const init = ['-D', join(dir, 'data'), '-U', 'holt', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   execFileSync(...asUser(program('initdb'), init), { stdio: ['ignore', 'ignore', 'inherit'] })
   const quick = durable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' }
-  const options = Object.entries({ ...settings, ...quick, unix_socket_directories: dir })
+  if (listen !== null) appendFileSync(join(dir, 'data', 'pg_hba.conf'), 'host all all samenet trust\n')
+  const heard = listen === null ? {} : { listen_addresses: listen.address }
+  const options = Object.entries({ ...settings, ...quick, ...heard, unix_socket_directories: dir })
   const args = ['-D', join(dir, 'data'), ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const url = (database: string) => `postgres://holt@localhost/${database}?host=${encodeURIComponent(dir)}`
   let server: ChildProcess | null = null
@@ -95,11 +102,12 @@ export async function ask(url: string, sql: string): Promise<readonly any[]> {
 }
 
 /** How a program is started as a user that PostgreSQL accepts; it ends with this process. */
-function runAs(dir: string): (program: string, args: readonly string[]) => [string, string[]] {
+function runAs(dir: string, namespace?: string): (program: string, args: readonly string[]) => [string, string[]] {
   if (process.getuid?.() !== 0) return (program, args) => [program, [...args]]
   chownSync(dir, nobody.uid, nobody.gid)
   const drop = [`--reuid=${nobody.uid}`, `--regid=${nobody.gid}`, '--clear-groups', '--pdeathsig=SIGQUIT', '--']
-  return (program, args) => ['setpriv', [...drop, program, ...args]]
+  if (namespace === undefined) return (program, args) => ['setpriv', [...drop, program, ...args]]
+  return (program, args) => ['nsenter', [`--net=/run/netns/${namespace}`, 'setpriv', ...drop, program, ...args]]
 }
 
 function newestVersion(): string {

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { freeSubnet, ip, removeTestNetwork } from '../rig/network-namespace.ts'
+
+/** A program's place in the network of a fleet. `outside` is the machine of the tests itself. */
+export type Place = 'outside' | 'database' | `host-${number}`
+
+/** A hardware address that no device has: what is sent to it is lost without an answer. */
+const nowhere = '02:00:00:00:00:01'
+
+/**
+ * A network of a fleet: each place has a namespace of its own, and a device on one bridge. The
+ * bridge is in a namespace too, so one device is all that the machine itself gets.
+ */
+export class FleetNetwork implements AsyncDisposable {
+  readonly #id = randomBytes(3).toString('hex')
+  readonly #subnet = freeSubnet()
+  readonly #places: readonly Place[]
+  readonly #cuts = new Set<string>()
+
+  private constructor(places: readonly Place[]) {
+    this.#places = places
+  }
+
+  static async make(hosts: number): Promise<FleetNetwork> {
+    const names = Array.from({ length: hosts }, (_, index): Place => `host-${index + 1}`)
+    const network = new FleetNetwork(['outside', 'database', ...names])
+    try {
+      await network.#build()
+      return network
+    } catch (error) {
+      await network[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  /** The network, as `10.203.7.0/24`. */
+  get range(): string {
+    return `${this.#subnet}.0/24`
+  }
+
+  addressOf(place: Place): string {
+    return `${this.#subnet}.${this.#places.indexOf(place) + 1}`
+  }
+
+  /** Returns the name of a namespace (`ip netns`). Throws for the machine of the tests. */
+  namespaceOf(place: Place): string {
+    if (place === 'outside') throw new Error('the machine of the tests has no namespace of its own')
+    return `holt-fleet-${this.#id}-${place}`
+  }
+
+  /** Loses everything that one place sends to another, in this direction alone. */
+  async cut(from: Place, to: Place): Promise<void> {
+    const entry = [...this.#at(from), 'neigh', 'replace', this.addressOf(to), 'lladdr', nowhere]
+    await ip(...entry, 'nud', 'permanent', 'dev', this.#device(from))
+    this.#cuts.add(`${from} ${to}`)
+  }
+
+  /** Cuts a place off from others in both directions. */
+  async isolate(place: Place, others: readonly Place[]): Promise<void> {
+    for (const other of others) {
+      await this.cut(place, other)
+      await this.cut(other, place)
+    }
+  }
+
+  /** Ends all cuts. */
+  async heal(): Promise<void> {
+    for (const each of this.#cuts) {
+      const [from, to] = each.split(' ') as [Place, Place]
+      await ip(...this.#at(from), 'neigh', 'del', this.addressOf(to), 'dev', this.#device(from))
+      this.#cuts.delete(each)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const place of this.#places) if (place !== 'outside') await removeTestNetwork(this.namespaceOf(place))
+    // The bridge goes with its namespace, and the device of this machine with its other end.
+    await removeTestNetwork(this.#bridgeNamespace)
+  }
+
+  get #bridgeNamespace(): string {
+    return `holt-fleet-${this.#id}-net`
+  }
+
+  /** The options by which `ip` works in the namespace of a place. */
+  #at(place: Place): readonly string[] {
+    return place === 'outside' ? [] : ['-n', this.namespaceOf(place)]
+  }
+
+  #device(place: Place): string {
+    return place === 'outside' ? `hf${this.#id}` : 'eth0'
+  }
+
+  async #build(): Promise<void> {
+    const bridge = ['-n', this.#bridgeNamespace]
+    await ip('netns', 'add', this.#bridgeNamespace)
+    await ip(...bridge, 'link', 'add', 'bridge', 'type', 'bridge')
+    await ip(...bridge, 'link', 'set', 'bridge', 'up')
+    for (const [index, place] of this.#places.entries()) {
+      const port = `port${index}`
+      const device = this.#device(place)
+      if (place !== 'outside') await ip('netns', 'add', this.namespaceOf(place))
+      await ip(...bridge, 'link', 'add', port, 'type', 'veth', 'peer', 'name', `hf${this.#id}x${index}`)
+      await ip(...bridge, 'link', 'set', port, 'master', 'bridge', 'up')
+      const target = place === 'outside' ? '1' : this.namespaceOf(place)
+      await ip(...bridge, 'link', 'set', `hf${this.#id}x${index}`, 'name', device, 'netns', target)
+      const at = this.#at(place)
+      await ip(...at, 'address', 'add', `${this.addressOf(place)}/24`, 'dev', device)
+      await ip(...at, 'link', 'set', device, 'up')
+      if (place !== 'outside') await ip(...at, 'link', 'set', 'lo', 'up')
+    }
+  }
+}
