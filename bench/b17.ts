@@ -1,0 +1,3 @@
+import { runRows } from './run-rows.ts'
+
+await runRows(['B17'], process.argv.slice(2))
