@@ -8,9 +8,11 @@ export const baseRecipeDir = fileURLToPath(new URL('../../../../../templates/bas
 export const agentTemplatesDir = fileURLToPath(new URL('../../../../../templates/agents', import.meta.url))
 
 /** The directories of the other templates that are built on demand. */
-export const otherTemplateDirs: readonly string[] = ['code-interpreter', 'desktop'].map((name) =>
-  fileURLToPath(new URL(`../../../../../templates/${name}`, import.meta.url)),
-)
+export const otherTemplateDirs: readonly string[] = [
+  // Each is written out, so that the bundler of a release finds it.
+  new URL('../../../../../templates/code-interpreter', import.meta.url),
+  new URL('../../../../../templates/desktop', import.meta.url),
+].map((url) => fileURLToPath(url))
 
 /** The path of the guest program in the build's output. */
 export const builtGuest = fileURLToPath(new URL('../../../../../guest/holt-guest', import.meta.url))
