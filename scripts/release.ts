@@ -39,7 +39,7 @@ async function main(args: readonly string[]): Promise<void> {
   for (const arch of wanted) made.push(await makeFor(arch, facts, out, site))
   const artifacts = [...made.flatMap(({ names }) => names), ...(await packPackages(facts.root, out))]
   const own = made.find((one) => one.arch === process.arch)
-  if (image && own !== undefined) artifacts.push(await makeImage(own.deb, facts, out))
+  if (image && own !== undefined) artifacts.push(...(await makeImage(own, facts, out)))
   const [first] = made
   if (first !== undefined) await writeNotes(out, { facts, components: first.components, artifacts })
   await writeSums(out, [...artifacts, notesName])

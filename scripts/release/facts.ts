@@ -6,6 +6,9 @@ import { run } from './run.ts'
 export const archs = ['x64', 'arm64'] as const
 export type Arch = (typeof archs)[number]
 
+/** The processors by Debian's and Go's names. */
+export const debArchs: Readonly<Record<Arch, string>> = { x64: 'amd64', arm64: 'arm64' }
+
 /** The facts that every artifact of a release is made from. */
 export interface ReleaseFacts {
   /** The repository's directory. */

@@ -2,12 +2,10 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Arch, ReleaseFacts } from './facts.ts'
+import { type Arch, debArchs, type ReleaseFacts } from './facts.ts'
 import { filesBelow } from './hash-files.ts'
 import { manualPage } from './manual-page.ts'
 import { run } from './run.ts'
-
-const debArchs: Readonly<Record<Arch, string>> = { x64: 'amd64', arm64: 'arm64' }
 
 /** The place of the release directory in the package. */
 const home = 'usr/lib/holt'

@@ -8,17 +8,19 @@ interface SbomInput {
   readonly facts: ReleaseFacts
   readonly arch: Arch
   readonly components: Components
+  /** The Debian packages of a container image. */
+  readonly debian?: readonly Part[]
 }
 
 /**
- * Writes the software bill of materials of a release directory, as CycloneDX 1.6 in JSON
- * (cyclonedx.org).
+ * Writes the software bill of materials of a release directory or a container image, as CycloneDX
+ * 1.6 in JSON (cyclonedx.org).
  */
 export async function writeSbom(path: string, input: SbomInput): Promise<void> {
   await writeFile(path, `${JSON.stringify(sbomOf(input), null, 2)}\n`)
 }
 
-function sbomOf({ facts, arch, components }: SbomInput) {
+function sbomOf({ facts, arch, components, debian = [] }: SbomInput) {
   const { version, commit, epochSecs } = facts
   const holt = {
     type: 'application',
@@ -35,13 +37,13 @@ function sbomOf({ facts, arch, components }: SbomInput) {
     programOf('node', components.node, { purl: `pkg:npm/node-linux-${arch}@${components.node}`, license: 'MIT' }),
     programOf('npm', components.npm, { purl: `pkg:npm/npm@${components.npm}`, license: 'Artistic-2.0' }),
     programOf('runsc', components.runsc, { purl: `pkg:generic/runsc@${components.runsc}`, license: 'Apache-2.0' }),
-    ...[...components.bundled, ...components.modules].map(libraryOf),
+    ...[...components.bundled, ...components.modules, ...debian].map(libraryOf),
   ]
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
-    serialNumber: `urn:uuid:${uuidOf(`holt ${version} ${commit} ${arch}`)}`,
+    serialNumber: `urn:uuid:${uuidOf(`holt ${version} ${commit} ${arch}${debian.map(({ purl }) => ` ${purl}`).join('')}`)}`,
     version: 1,
     metadata: { timestamp: new Date(epochSecs * 1000).toISOString(), component: holt },
     components: shipped,
