@@ -25,6 +25,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'e2b/sandbox/find-sandbox.ts': [1, 'an address names no project; its token is for one runtime'],
   'fleet/hosts/start-host.ts': [1, 'a host has runtimes of every project'],
   'fleet/hosts/verdict.ts': [3, 'a verdict is about rows of a host, of every project'],
+  'fleet/kubernetes/node-guard.ts': [1, 'a host has runtimes of every project'],
   'inside/ports/admit-to-port.ts': [1, 'an address names no project; its token is for one runtime'],
   'resources/network/address-book.ts': [1, 'by a runtime that the service has found'],
   'resources/network/changes-of-others.ts': [2, 'changes of every project, for the runtimes of a host'],

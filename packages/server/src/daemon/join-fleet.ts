@@ -16,7 +16,15 @@ export async function joinFleet(
   return openPeers(service, given)
 }
 
-/** Follows what other hosts change, until the service closes. The promises never reject. */
+/**
+ * Follows what other hosts change, and the cluster of this host, until the service closes. The
+ * promises never reject.
+ */
 export function followOthers(service: Api, fleet: Fleet): readonly Promise<void>[] {
-  return [fleet.notifyOfOthers(service.eventNotifier), followChangesOfOthers(service, () => fleet.noteRead())]
+  const { kubernetes, stateDir } = service.config
+  return [
+    fleet.notifyOfOthers(service.eventNotifier),
+    followChangesOfOthers(service, () => fleet.noteRead()),
+    ...(kubernetes === null ? [] : [fleet.followCluster(kubernetes, stateDir)]),
+  ]
 }

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { FleetConfig } from '../foundation/config/fleet-settings.ts'
+import type { KubernetesConfig } from '../foundation/config/kubernetes-settings.ts'
 import type { PeerAddress } from '../foundation/config/peer-settings.ts'
 import { version } from '../foundation/config/version.ts'
 import type { Duties } from '../foundation/host/duties.ts'
@@ -78,6 +79,8 @@ export interface Fleet {
    * that of its listener for other hosts. `describe` returns the facts that they tell about it.
    */
   becomeReady(peerPort: number, describe: () => Promise<object>): Promise<void>
+  /** Follows the Node of this host in Kubernetes, until the service closes. Never rejects. */
+  followCluster(settings: KubernetesConfig, stateDir: string): Promise<void>
 }
 
 /** Begins the next epoch of this host, and sends its beats from then on. */
@@ -127,6 +130,13 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     becomeReady: async (peerPort, describe) => {
       beats.becomeReady({ address: joinAddress({ ...address, port: peerPort }), describe })
       await beats.once().catch((err: unknown) => log.warn({ err }, 'a beat of this host failed'))
+    },
+    followCluster: async (settings, stateDir) => {
+      // Loaded here: a host that is in no pod loads nothing of it.
+      const { followCluster } = await import('./kubernetes/follow-cluster.ts')
+      const { accessOf, KubernetesApi } = await import('./kubernetes/kubernetes-api.ts')
+      const api = new KubernetesApi(accessOf(process.env))
+      await followCluster({ api, settings, store, hosts, duties, hostId, stateDir, log }, closing)
     },
   }
 }

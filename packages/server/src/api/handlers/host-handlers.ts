@@ -63,7 +63,8 @@ export async function ownHost(service: Api): Promise<Host> {
   const { floor, ceiling } = service.config.pools
   return {
     host_id: service.host.hostId as Host['host_id'],
-    name: hostname(),
+    // The host name of a pod is that of the pod, which changes.
+    name: service.config.kubernetes?.node ?? hostname(),
     status: reasons.length === 0 ? 'ready' : 'not_ready',
     reasons: [...reasons],
     version,

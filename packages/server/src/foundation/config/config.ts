@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type E2bConfig, e2bOf, e2bSettings } from './e2b-settings.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
 import { type FleetConfig, fleetOf, fleetSettings, wrongFleet } from './fleet-settings.ts'
+import { type KubernetesConfig, kubernetesOf, kubernetesSettings, wrongKubernetes } from './kubernetes-settings.ts'
 import { type PeerAddress, peerSettings } from './peer-settings.ts'
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
@@ -253,6 +254,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
       ),
     ...fleetSettings,
     ...peerSettings,
+    ...kubernetesSettings,
     ...e2bSettings,
     ...tlsSettings,
     ...tracingSettings,
@@ -332,6 +334,8 @@ export interface ServerConfig {
   readonly fleet: FleetConfig | null
   /** The address of the listener for other hosts; null: the service has none. */
   readonly peerAddress: PeerAddress | null
+  /** The place of this host in a cluster of Kubernetes; null: it is in none. */
+  readonly kubernetes: KubernetesConfig | null
   /** The entry for E2B's clients; null: it is off. */
   readonly e2b: E2bConfig | null
   /** The TLS listener; null: the service has none. */
@@ -350,7 +354,9 @@ export class ConfigError extends Error {
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): ServerConfig {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = environment({ allowRemote: given.HOLT_ALLOW_REMOTE === '1' }).safeParse(given)
-  const together = [...wrongTls(given), ...wrongFleet(given)].map(([name, message]) => `${name}: ${message}`)
+  const together = [...wrongTls(given), ...wrongFleet(given), ...wrongKubernetes(given)].map(
+    ([name, message]) => `${name}: ${message}`,
+  )
   if (!parsed.success || together.length > 0) {
     const issues = parsed.error?.issues ?? []
     throw new ConfigError(
@@ -394,6 +400,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     fleet: fleetOf(data),
     tracing: tracingOf(data),
     peerAddress: data.HOLT_PEER_ADDRESS ?? null,
+    kubernetes: kubernetesOf(data),
     e2b: e2bOf(data),
     tls: tlsOf(data),
   }

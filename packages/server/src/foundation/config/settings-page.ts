@@ -49,6 +49,15 @@ const groups: readonly Group[] = [
     ],
   },
   {
+    title: 'Kubernetes',
+    names: [
+      'HOLT_KUBERNETES',
+      'HOLT_KUBERNETES_NODE',
+      'HOLT_KUBERNETES_DRAIN_ON_CORDON',
+      'HOLT_KUBERNETES_GUARD_IMAGE',
+    ],
+  },
+  {
     title: 'Runtimes',
     names: [
       'HOLT_ISOLATION',

@@ -1,0 +1,96 @@
+import { pause } from '../../foundation/async/pause.ts'
+import type { Log } from '../../foundation/log.ts'
+import { notEnded } from '../../foundation/rows/not-ended.ts'
+import type { Store } from '../../foundation/store/open-store.ts'
+import { type GuardSpec, guardBudget, guardName, guardPod } from './guard-objects.ts'
+import type { KubernetesApi } from './kubernetes-api.ts'
+
+/** The interval between two looks at the runtimes of this host, in milliseconds. */
+const lookMs = 5_000
+
+/** The looks after which the guard is made again, if somebody has removed it. */
+const looksPerRenewal = 6
+
+interface NodeGuardOptions {
+  readonly store: Pick<Store, 'db'>
+  readonly api: KubernetesApi
+  readonly hostId: string
+  readonly spec: GuardSpec
+  readonly log: Log
+}
+
+/**
+ * The guard of a Node: a pod with a budget that refuses its eviction, while the host has runtimes.
+ * A drain of the Node waits for it. DaemonSet pods themselves are ignored by a drain.
+ */
+export class NodeGuard {
+  readonly #options: NodeGuardOptions
+  /** True if the guard is there, as this host knows it; null: unknown. */
+  #isThere: boolean | null = null
+  #looks = 0
+
+  constructor(options: NodeGuardOptions) {
+    this.#options = options
+  }
+
+  /** Keeps the guard until the signal is aborted. The guard stays then. Never rejects. */
+  async keep(closing: AbortSignal): Promise<void> {
+    const { log, spec } = this.#options
+    while (!closing.aborted) {
+      await this.look().catch((err: unknown) => {
+        this.#isThere = null
+        log.warn({ err, node: spec.node.name }, 'the guard of the Node could not be changed')
+      })
+      await pause(lookMs, closing)
+    }
+  }
+
+  /** Makes or removes the guard, if the host has got its first runtime or lost its last one. */
+  async look(): Promise<void> {
+    const isNeeded = await this.#hasRuntimes()
+    this.#looks += 1
+    if (this.#looks % looksPerRenewal === 0) this.#isThere = null
+    if (isNeeded === this.#isThere) return
+    if (isNeeded) await this.#make()
+    else await this.#remove()
+    this.#isThere = isNeeded
+  }
+
+  async #hasRuntimes(): Promise<boolean> {
+    const { store, hostId } = this.#options
+    const row = await store.db
+      .selectFrom('runtimes')
+      .select('runtime_id')
+      .where('host_id', '=', hostId)
+      .where(notEnded)
+      .limit(1)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  /** Makes the budget first, so that the guard is never without it. */
+  async #make(): Promise<void> {
+    const { spec } = this.#options
+    const [pods, budgets] = placesOf(spec)
+    await this.#send('POST', budgets, [201, 409], guardBudget(spec))
+    await this.#send('POST', pods, [201, 409], guardPod(spec))
+  }
+
+  async #remove(): Promise<void> {
+    const { spec } = this.#options
+    const [pods, budgets] = placesOf(spec)
+    for (const place of [budgets, pods]) await this.#send('DELETE', `${place}/${guardName(spec)}`, [200, 202, 404])
+  }
+
+  async #send(method: 'POST' | 'DELETE', path: string, accepted: readonly number[], body?: object): Promise<void> {
+    const { status, json } = await this.#options.api.ask(method, path, body)
+    if (accepted.includes(status)) return
+    throw new Error(`the API server answers ${status} to ${method} ${path}: ${JSON.stringify(json).slice(0, 500)}`)
+  }
+}
+
+/** Returns the places of pods and of budgets in the API. */
+function placesOf({ namespace }: GuardSpec): readonly [string, string] {
+  const name = encodeURIComponent(namespace)
+  return [`/api/v1/namespaces/${name}/pods`, `/apis/policy/v1/namespaces/${name}/poddisruptionbudgets`]
+}
