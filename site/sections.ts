@@ -30,6 +30,7 @@ export const sections: readonly Section[] = [
       'docs/operations.md',
       'docs/store.md',
       'docs/fleet.md',
+      'docs/kubernetes.md',
     ],
   },
   {
