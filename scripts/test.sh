@@ -198,6 +198,8 @@ cat "$results/beside.txt"
 lanes=1 python_examples
 # Alone: these tests measure how long others wait during an attack.
 lanes=1 vitest_run chaos --config chaos/vitest.config.ts --project attacks
+# Where scripts/kube-lab is built: the chart, and a fleet in a cluster of two Nodes.
+[ "$HOLT_TEST_LENGTH" = short ] || vitest_run kubernetes --config e2e/kubernetes/vitest.config.ts
 [ "$HOLT_TEST_LENGTH" = short ] || check "coverage of E2B's SDKs" bash scripts/test-e2b-coverage.sh
 [ "$HOLT_TEST_LENGTH" = short ] || check 'deliberate faults' node scripts/test-faults.ts
 

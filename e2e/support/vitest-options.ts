@@ -15,6 +15,8 @@ export const withServices = {
 export const endToEnd = {
   name: 'e2e',
   include: [file('e2e/**/*.test.ts')],
+  // They have a cluster instead of a service: e2e/kubernetes/vitest.config.ts.
+  exclude: [...configDefaults.exclude, file('e2e/kubernetes/**')],
   setupFiles: [file('e2e/support/leak-check.ts'), file('e2e/support/report-properties.ts')],
   // Each worker has its own service: what one file leaves behind must not be taken for another's.
   maxWorkers: laneCount(),
@@ -25,7 +27,7 @@ export const endToEnd = {
 
 /** Returns the options of the end-to-end tests of one run: a short run draws some of the files. */
 export function drawnEndToEnd() {
-  return { ...endToEnd, exclude: [...configDefaults.exclude, ...leftOut().map((name) => `**/${name}.test.ts`)] }
+  return { ...endToEnd, exclude: [...endToEnd.exclude, ...leftOut().map((name) => `**/${name}.test.ts`)] }
 }
 
 const chaos = {

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { chart, helm, lacksHelm } from './support/lab.ts'
+
+const given = ['database.existingSecret=db', 'masterKeys.existingSecret=keys', 'objectStore.url=s3://holt']
+
+/** Renders the chart with values of the form `name=value`. */
+function render(...values: string[]) {
+  return helm('template', 'fleet', chart, '--namespace', 'holt', ...values.flatMap((value) => ['--set', value]))
+}
+
+/** Returns the manifest of one object. */
+async function manifest(kind: string, name: string, ...values: string[]): Promise<string> {
+  const { code, out } = await render(...given, ...values)
+  expect([code, code === 0 ? '' : out]).toEqual([0, ''])
+  const isWanted = (one: string) => one.includes(`\nkind: ${kind}\n`) && one.includes(`\n  name: ${name}\n`)
+  return out.split(/^---$/m).find(isWanted) ?? ''
+}
+
+describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
+  test('has no fault that helm lint finds', async () => {
+    const values = given.flatMap((value) => ['--set', value])
+    const { code, out } = await helm('lint', '--strict', chart, ...values)
+    expect([code, out]).toEqual([0, expect.stringContaining('0 chart(s) failed')])
+  })
+
+  test.each([
+    ['database.existingSecret', 'make a Secret with the address of PostgreSQL'],
+    ['masterKeys.existingSecret', 'make a Secret with the master keys'],
+    ['objectStore.url', 'hosts of a fleet share an object store'],
+  ])('is refused without %s', async (name, message) => {
+    const { code, out } = await render(...given.filter((value) => !value.startsWith(name)))
+    expect([code, out]).toEqual([1, expect.stringContaining(message)])
+  })
+
+  test.each(['image.pullPolicy=Often', 'pools.max=many', 'stateDir=relative', 'databse.url=x', 'service.port=0'])(
+    'is refused with %s',
+    async (value) => {
+      const { code, out } = await render(...given, value)
+      expect([code, out]).toEqual([1, expect.stringContaining("values don't meet the specifications of the schema")])
+    },
+  )
+
+  test('the schema has every value, and each value its description', async () => {
+    const [values, schema] = await Promise.all(
+      ['values.yaml', 'values.schema.json'].map((name) => readFile(join(chart, name), 'utf8')),
+    )
+    const names = [...(values ?? '').matchAll(/^(\w+):/gm)].map(([, name]) => name)
+    const known = Object.keys(JSON.parse(schema ?? '').properties).filter((name) => name !== 'global')
+    expect(names.toSorted()).toEqual(known.toSorted())
+  })
+
+  test('no secret is in a manifest: each is named', async () => {
+    const { out } = await render(...given, 'objectStore.existingSecret=s3')
+    expect(out).not.toContain('kind: Secret')
+    for (const name of ['"db"', '"s3"']) expect(out).toContain(`secretKeyRef: {name: ${name}`)
+    expect(out).toContain('secretName: "keys"')
+  })
+
+  test('a host has what its runtimes need to outlive its pod', async () => {
+    const host = await manifest('DaemonSet', 'fleet')
+    expect(host).toContain('hostPID: true')
+    expect(host).toContain('{name: state, mountPath: "/var/lib/holt", mountPropagation: Bidirectional}')
+    expect(host).toContain('{name: run, mountPath: /run/holt, mountPropagation: Bidirectional}')
+    expect(host).toContain('holt.dev/host: "true"')
+    // A drain at each upgrade would move every runtime.
+    expect(host).not.toContain('preStop')
+    expect(host).not.toContain('hostNetwork')
+  })
+
+  test('the image is named by its digest, if there is one', async () => {
+    const digest = `sha256:${'a'.repeat(64)}`
+    expect(await manifest('DaemonSet', 'fleet', 'image.tag=1.2', 'image.repository=r.lan/holt')).toContain(
+      'image: r.lan/holt:1.2\n',
+    )
+    expect(await manifest('DaemonSet', 'fleet', `image.digest=${digest}`)).toContain(`image: holt@${digest}\n`)
+  })
+
+  test('a host may read Nodes, make and remove guards, and nothing else', async () => {
+    const nodes = await manifest('ClusterRole', 'holt-fleet')
+    expect(nodes.slice(nodes.indexOf('rules:'))).toMatch(/resources: \[nodes\]\n\s+verbs: \[get, watch\]\s*$/)
+    const guards = await manifest('Role', 'fleet-guards')
+    expect(guards.match(/verbs: .*/g)).toEqual(['verbs: [create, delete]', 'verbs: [create, delete]'])
+    expect(guards.match(/resources: .*/g)).toEqual(['resources: [pods]', 'resources: [poddisruptionbudgets]'])
+    expect(await manifest('Role', 'fleet-guards', 'guard.enabled=false')).toBe('')
+    expect(await manifest('DaemonSet', 'fleet', 'guard.enabled=false')).not.toContain('GUARD_IMAGE')
+  })
+
+  test('only hosts reach the port for hosts', async () => {
+    const policy = await manifest('NetworkPolicy', 'fleet', 'networkPolicy.from[0].podSelector.matchLabels.app=proxy')
+    const [, clients = '', peers = ''] = policy.split('- ports:')
+    expect(clients).toContain('app: proxy')
+    expect(peers).toContain('app.kubernetes.io/component: host')
+    expect(await manifest('NetworkPolicy', 'fleet', 'networkPolicy.enabled=false')).toBe('')
+  })
+
+  test('monitoring needs the Prometheus Operator, and is off without a wish', async () => {
+    expect((await render(...given)).out).not.toContain('monitoring.coreos.com')
+    const on = ['monitoring.serviceMonitor=true', 'monitoring.prometheusRule=true', 'monitoring.keySecret=scrape']
+    expect(await manifest('ServiceMonitor', 'fleet', ...on)).toContain('credentials: {name: "scrape", key: key}')
+    expect(await manifest('PrometheusRule', 'fleet', ...on)).toContain('alert: HoltHostDown')
+  })
+})

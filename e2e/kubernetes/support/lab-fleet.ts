@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Holt, type Runtime } from '@holt/sdk'
+import { vi } from 'vitest'
+import { chart, imageFile, type Lab } from './lab.ts'
+import type { LabRegistry } from './registry.ts'
+
+/** The namespace of the release. */
+export const namespace = 'holt'
+
+/** The bound of each wait in a lab, in milliseconds. */
+export const bound = { timeout: 240_000, interval: 500 }
+
+/** Loads the image on every Node, and makes the namespace, the Secrets and the bucket. */
+export async function prepare(lab: Lab, registry: LabRegistry): Promise<void> {
+  await lab.lab('load', imageFile() ?? '')
+  await mkdir(join(lab.env.KUBE_LAB_DIR ?? '', 's3/holt'), { recursive: true })
+  const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' }
+  await lab.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } })
+  const key = { id: randomBytes(6).toString('hex'), key: randomBytes(32).toString('base64'), created_at: Date.now() }
+  const { DATABASE_URL = '', AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = lab.env
+  const insecure = `[[registry]]\nlocation = "${registry.address}"\ninsecure = true\n`
+  await lab.apply(
+    secret('holt-database', { url: DATABASE_URL }),
+    secret('holt-master-keys', { 'master-keys.json': JSON.stringify({ keys: [key] }) }),
+    secret('holt-object-store', { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY }),
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'registries', namespace },
+      data: { 'lab.conf': insecure },
+    },
+  )
+}
+
+function secret(name: string, stringData: object): object {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData }
+}
+
+/** Writes the values of the release, and returns the arguments of `helm` that name them. */
+export async function valuesFile(lab: Lab, registry: LabRegistry): Promise<readonly string[]> {
+  const file = join(lab.env.KUBE_LAB_DIR ?? '', 'values.json')
+  const values = {
+    image: { pullPolicy: 'Never' },
+    database: { existingSecret: 'holt-database' },
+    masterKeys: { existingSecret: 'holt-master-keys' },
+    objectStore: {
+      url: `s3://holt?endpoint=${lab.env.S3_ENDPOINT}&region=us-east-1`,
+      existingSecret: 'holt-object-store',
+    },
+    // This machine has little memory, and no time for five minutes of silence.
+    resources: { requests: { cpu: '10m', memory: '64Mi' } },
+    minReadySeconds: 1,
+    pools: { min: 0, max: 0 },
+    fleet: { suspect: 15, fence: 60, verdict: 70 },
+    preflight: { nodes: 2 },
+    extraEnv: [{ name: 'HOLT_BASE_IMAGE', value: registry.reference }],
+    extraVolumes: [{ name: 'registries', configMap: { name: 'registries' } }],
+    extraVolumeMounts: [{ name: 'registries', mountPath: '/etc/containers/registries.conf.d' }],
+  }
+  await writeFile(file, JSON.stringify(values))
+  return ['--namespace', namespace, '--values', file, 'fleet', chart]
+}
+
+/** The hosts of the release. */
+export class LabFleet {
+  readonly #lab: Lab
+
+  constructor(lab: Lab) {
+    this.#lab = lab
+  }
+
+  /** Returns the name and the address of the pod on a Node. */
+  async pod(node: string): Promise<{ readonly name: string; readonly address: string }> {
+    const select = ['-l', 'app.kubernetes.io/component=host', '--field-selector', `spec.nodeName=${node}`]
+    const path = '{.items[0].metadata.name} {.items[0].status.podIP}'
+    const out = await this.#lab.asked('-n', namespace, 'get', 'pods', ...select, '-o', `jsonpath=${path}`)
+    const [name = '', address = ''] = out.split(' ')
+    return { name, address }
+  }
+
+  /** Returns a client of the host on a Node, with the first key of that host. */
+  async client(node: string): Promise<Holt> {
+    const { name, address } = await this.pod(node)
+    const text = await this.#lab.asked('-n', namespace, 'exec', name, '--', 'cat', '/var/lib/holt/credentials.json')
+    return new Holt({ url: `http://${address}:4658`, apiKey: JSON.parse(text).key })
+  }
+
+  /** Waits until the host on a Node is ready. */
+  async ready(node: string): Promise<void> {
+    const isReady = async () => {
+      const { address } = await this.pod(node)
+      return (await fetch(`http://${address}:4658/readyz`, { signal: AbortSignal.timeout(5_000) })).ok
+    }
+    await vi.waitUntil(() => isReady().catch(() => false), bound)
+  }
+
+  /** Creates a runtime through the host of a Node, as soon as its template is there. */
+  async create(node: string): Promise<Runtime> {
+    return vi.waitFor(async () => (await this.client(node)).runtimes.create(), bound)
+  }
+
+  /** Returns a runtime, as the host of a Node answers it. */
+  async runtime(node: string, id: string): Promise<Runtime> {
+    return (await this.client(node)).runtimes.get(id)
+  }
+
+  /** Runs a shell command in a runtime, through the host of a Node. Returns what it prints. */
+  async shell(node: string, id: string, command: string): Promise<string> {
+    return (await (await this.runtime(node, id)).commands.run(command)).stdout.trim()
+  }
+
+  /** Returns the state of each host by the name of its Node. */
+  async states(node: string): Promise<Readonly<Record<string, string>>> {
+    const hosts = await (await this.client(node)).hosts.list().all()
+    return Object.fromEntries(hosts.map(({ name, fleet }) => [name, fleet?.state ?? '']))
+  }
+}
