@@ -44,5 +44,13 @@ process.stdout.write(JSON.stringify([...loaded]))
 
 function fleetTimes() {
   const ms = 3_600_000
-  return { beatMs: 50, suspectMs: ms, fenceMs: ms, verdictMs: 2 * ms, readGapMs: ms, dutyMs: ms }
+  return {
+    beatMs: 50,
+    suspectMs: ms,
+    fenceMs: ms,
+    verdictMs: 2 * ms,
+    readGapMs: ms,
+    dutyMs: ms,
+    snapshotDurable: 'stored',
+  } as const
 }

@@ -28,6 +28,7 @@ const times: FleetConfig = {
   verdictMs: 2e13,
   readGapMs: hour,
   dutyMs: 1e13,
+  snapshotDurable: 'stored',
 }
 
 /** A host of a test: its id, and what lasts when its service starts again. */

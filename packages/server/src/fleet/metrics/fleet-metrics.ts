@@ -16,7 +16,8 @@ interface FleetFacts {
 }
 
 /**
- * The metrics of a host in its fleet. Every host sees the whole fleet, so sums over hosts are wrong.
+ * The metrics of a host in its fleet. Every host sees the whole fleet. Sums over hosts are therefore
+ * wrong.
  */
 export class FleetMetrics {
   readonly #beats: Counter

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The times of a fleet, in milliseconds. */
+/** The settings of a fleet. Times are in milliseconds. */
 export interface FleetConfig {
   /** The interval of the beats of a host. */
   readonly beatMs: number
