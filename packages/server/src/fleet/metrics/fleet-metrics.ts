@@ -16,8 +16,8 @@ interface FleetFacts {
 }
 
 /**
- * The metrics of a host in its fleet. Every host sees the whole fleet. Sums over hosts are therefore
- * wrong.
+ * The metrics of a host in its fleet. Every host sees the whole fleet, so a sum over hosts counts
+ * each thing several times.
  */
 export class FleetMetrics {
   readonly #beats: Counter
