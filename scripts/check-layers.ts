@@ -25,7 +25,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   egress: ['async', 'protocol'],
   server: [
     ...['async', 'builder', 'e2b', 'egress', 'engine', 'engine-host', 'failpoints', 'guest-client'],
-    ...['mcp', 'object-store', 'protocol', 'sdk', 'tar'],
+    ...['mcp', 'object-store', 'placement', 'protocol', 'sdk', 'tar'],
   ],
   sdk: ['glob', 'protocol', 'tar'],
   mcp: ['protocol', 'sdk'],

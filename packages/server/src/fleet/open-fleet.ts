@@ -125,6 +125,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         owners: new RowOwners(store, hosts),
         address,
         place: () => readyHost(hosts, hostId),
+        others: () => hosts.answering().filter((id) => id !== hostId),
         guard: (connection) => clients.add(connection, lease),
       }),
     becomeReady: async (peerPort, describe) => {

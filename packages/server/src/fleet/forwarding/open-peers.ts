@@ -2,11 +2,17 @@ import type { Duplex } from 'node:stream'
 import type { PeerAddress } from '../../foundation/config/peer-settings.ts'
 import type { FleetWire } from '../../foundation/wire/forwarder.ts'
 import type { Inside } from '../../inside/inside.ts'
+import { ArtifactFetcher } from '../artifacts/artifact-fetcher.ts'
+import type { ArtifactSource } from '../artifacts/artifact-source.ts'
+import { FetchMetrics } from '../artifacts/fetch-metrics.ts'
+import { PeerSource } from '../artifacts/peer-source.ts'
+import { rankPeers } from '../artifacts/rank-peers.ts'
+import { ArtifactServer } from '../artifacts/serve-artifacts.ts'
 import { HostCertificate } from '../peers/host-certificate.ts'
 import { openPeerAuthority, sealedPlace } from '../peers/peer-authority.ts'
 import type { OwnPeer, PeerDirectory } from '../peers/peer-directory.ts'
 import { PeerLinks } from '../peers/peer-links.ts'
-import { PeerListener } from '../peers/peer-listener.ts'
+import { PeerListener, type PeerStream } from '../peers/peer-listener.ts'
 import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
@@ -24,12 +30,18 @@ export interface FleetParts {
   readonly place?: () => string
   /** Guards a connection that carries a forwarded request. Default: no guard. */
   readonly guard?: (connection: Duplex) => void
+  /** Returns the ids of the other hosts that may have artifacts. Default: none. */
+  readonly others?: () => readonly string[]
+  /** The object store as a source of artifacts. Default: none. */
+  readonly artifactStore?: ArtifactSource | null
   /** The time limits of connections. Default: the usual ones. */
   readonly times?: PeerTimes
 }
 
 /** The connections of a host with the others. */
 export interface OpenPeers extends FleetWire {
+  /** Brings artifacts of other hosts and of the object store to this host. */
+  readonly fetcher: ArtifactFetcher
   /** Listens for other hosts. Resolves with the port. Call it when requests can be served. */
   listen(): Promise<number>
   /** Ends all connections with other hosts. */
@@ -42,12 +54,15 @@ export interface OpenPeers extends FleetWire {
  */
 export async function openPeers(
   service: Inside,
-  { own, directory, owners, address, place = () => own.hostId, guard = () => {}, times = peerTimes }: FleetParts,
+  { own, directory, owners, address, times = peerTimes, ...parts }: FleetParts,
 ): Promise<OpenPeers> {
-  const { store, masterKeys, log, now, monotonic, metrics } = service
+  const { store, engine, masterKeys, log, now, monotonic, metrics } = service
+  const { place = () => own.hostId, guard = () => {}, others = () => [], artifactStore = null } = parts
   const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
   const certificate = await HostCertificate.keep(authority, { hostId: own.hostId, log })
   const links = new PeerLinks({ certificate, directory, log, times })
+  const fetchMetrics = new FetchMetrics(metrics.registry)
+  const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
   let serve = (connection: Duplex): void => void connection.destroy()
   let listener: PeerListener | null = null
   return {
@@ -59,6 +74,15 @@ export async function openPeers(
       acceptMs: times.acceptMs,
       place,
     }),
+    fetcher: new ArtifactFetcher({
+      engine,
+      metrics: fetchMetrics,
+      log,
+      sourcesOf: (ref, near) => [
+        ...rankPeers(ref, near, others()).map((hostId) => new PeerSource(links, hostId)),
+        ...(artifactStore === null ? [] : [artifactStore]),
+      ],
+    }),
     serveWith: (served) => {
       serve = (connection) => {
         guard(connection)
@@ -66,7 +90,9 @@ export async function openPeers(
       }
     },
     listen: async () => {
-      const answer = acceptForwarded.bind(null, { own, rows: owners, log, serve })
+      const accept = { own, rows: owners, log, serve }
+      const answer = (asked: PeerStream) =>
+        asked.headers[':method'] === 'GET' ? artifacts.answer(asked) : acceptForwarded(accept, asked)
       listener = await PeerListener.open({ ...address, certificate, directory, log, now, times, answer })
       return listener.port
     },

@@ -45,6 +45,12 @@ export class SeenHosts implements HostDirectory {
     return row === undefined || !isJudged(row) ? null : 0
   }
 
+  /** Returns the ids of the hosts that have started and are not suspect, lost or gone. */
+  answering(): readonly string[] {
+    const ids = this.#rows.filter(({ state }) => state !== 'joining').map(({ host_id }) => host_id)
+    return ids.filter((id) => this.silentMs(id) === null)
+  }
+
   /** Reads the hosts, and looks at their beats. */
   async read(): Promise<void> {
     const { store, uptime, times } = this.#options

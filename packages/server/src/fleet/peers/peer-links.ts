@@ -1,4 +1,10 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
 import { connect as connectTls } from 'node:tls'
 import type { Log } from '../../foundation/log.ts'
 import { TokenBuckets } from '../../tenancy/limits/token-buckets.ts'
@@ -39,6 +45,28 @@ export class Unreachable extends Error {
 export type Opened =
   | { readonly type: 'open'; readonly connection: PeerConnection }
   | { readonly type: 'refused'; readonly status: number; readonly headers: Readonly<Record<string, unknown>> }
+
+/** A GET request to a host. */
+export interface PeerGet {
+  readonly path: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly signal: AbortSignal
+}
+
+/** The answer of a host to a GET request. */
+export interface PeerAnswer {
+  readonly status: number
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/** A stream whose answer has begun. */
+interface BegunStream {
+  readonly stream: ClientHttp2Stream
+  /** Ends the stream early. */
+  readonly cancel: () => void
+  readonly status: number
+  readonly told: Readonly<Record<string, unknown>>
+}
 
 /** The parts that all links share. */
 export interface PeerLinksOptions {
@@ -82,13 +110,35 @@ export class PeerLinks {
     kind: LinkKind,
     { headers, signal }: { readonly headers: OutgoingHttpHeaders; readonly signal: AbortSignal },
   ): Promise<Opened> {
+    const connect = { ':method': 'CONNECT', ':path': '/', ...headers }
+    const { stream, cancel, status, told } = await this.#begin(hostId, kind, { headers: connect, signal })
+    if (status === 200) return { type: 'open', connection: new PeerConnection(stream, { cancel }) }
+    stream.resume().end()
+    return { type: 'refused', status, headers: told }
+  }
+
+  /**
+   * Sends a GET request to a host. Resolves with the beginning of the answer. Rejects as `open`.
+   * The caller reads the body to its end or abandons it, or ends the signal.
+   */
+  async get(hostId: string, kind: LinkKind, { path, headers = {}, signal }: PeerGet): Promise<PeerAnswer> {
+    const get = { ':method': 'GET', ':path': path, ...headers }
+    const begun = await this.#begin(hostId, kind, { headers: get, signal })
+    return { status: begun.status, body: bodyOf(begun, signal) }
+  }
+
+  /** Begins a stream, and waits for the beginning of its answer. */
+  async #begin(
+    hostId: string,
+    kind: LinkKind,
+    { headers, signal }: { readonly headers: OutgoingHttpHeaders; readonly signal: AbortSignal },
+  ): Promise<BegunStream> {
     const line = await this.#lineTo(hostId, kind)
     signal.throwIfAborted()
-    const name = peerNameOf(hostId)
-    const own = { ':method': 'CONNECT', ':scheme': 'https', ':authority': name, ':path': '/' }
+    const own = { ':scheme': 'https', ':authority': peerNameOf(hostId) }
     const stream = line.request({ ...own, ...headers })
     const cancel = () => this.#cancel(`${hostId} ${kind}`, stream)
-    return await new Promise<Opened>((resolve, reject) => {
+    return await new Promise<BegunStream>((resolve, reject) => {
       const fail = (error: Error) => {
         settle()
         cancel()
@@ -106,11 +156,7 @@ export class PeerLinks {
       stream.once('close', broken)
       stream.once('response', ({ ':status': status = 0, ...told }) => {
         settle()
-        if (status === 200) resolve({ type: 'open', connection: new PeerConnection(stream, { cancel }) })
-        else {
-          stream.resume().end()
-          resolve({ type: 'refused', status, headers: told })
-        }
+        resolve({ stream, cancel, status, told })
       })
     })
   }
@@ -185,6 +231,35 @@ export class PeerLinks {
     stream.once('close', () => clearTimeout(timer))
   }
 }
+
+/** Returns the body of an answer. A stream that was reset throws, although Node ends its body. */
+function bodyOf({ stream, cancel, status }: BegunStream, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  if (status < 200 || status > 299) {
+    stream.resume()
+    return nothing()
+  }
+  const leave = () => {
+    cancel()
+    // A reader that waits sees the end at once.
+    stream.destroy()
+  }
+  signal.addEventListener('abort', leave)
+  stream.once('close', () => signal.removeEventListener('abort', leave))
+  if (signal.aborted) leave()
+  return (async function* () {
+    try {
+      yield* stream as AsyncIterable<Uint8Array>
+      if (stream.aborted || stream.rstCode !== constants.NGHTTP2_NO_ERROR)
+        throw new Unreachable('the host broke off its answer')
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error
+    } finally {
+      if (!stream.closed && !stream.destroyed) leave()
+    }
+  })()
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** Waits until a connection is open and its settings have arrived. */
 function settled(session: ClientHttp2Session, timeoutMs: number): Promise<void> {
