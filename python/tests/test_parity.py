@@ -116,6 +116,7 @@ CALLS: dict[str, list[Any]] = {
     "createProject": [AsyncProjects.create],
     "listProjects": [AsyncProjects.list],
     "listHosts": [AsyncHosts.list],
+    "drainHost": [AsyncHosts.drain],
     "loseHost": [AsyncHosts.lose],
     "updateProject": [AsyncProjects.update],
     "listTemplates": [AsyncTemplates.list],

@@ -42,7 +42,7 @@ describe('bash completes', () => {
   test.each([
     ['verbs', 'holt c', ['console', 'create', 'code', 'cp', 'completion']],
     ['verbs of a group', 'holt key ', ['create', 'rotate', 'ls', 'rm']],
-    ['verbs of hosts', 'holt host ', ['ls', 'cordon', 'uncordon', 'lost', 'forget']],
+    ['verbs of hosts', 'holt host ', ['ls', 'cordon', 'uncordon', 'drain', 'lost', 'forget']],
     ['keys by their names', 'holt key rm c', ['ci']],
     ['options', 'holt run --is', ['--isolation']],
     ['choices of an option', 'holt create --isolation ', ['gvisor', 'container']],

@@ -128,6 +128,38 @@ export const LoseHost = z
 export type LoseHost = z.infer<typeof LoseHost>
 export type LoseHostInput = z.input<typeof LoseHost>
 
+/** A request to empty a host. */
+export const DrainHost = z
+  .strictObject({
+    deadline_secs: z
+      .int()
+      .min(0)
+      .max(7 * 24 * 3600)
+      .default(1800)
+      .describe('The seconds after which runtimes that cannot move are ended.'),
+    force: z
+      .boolean()
+      .default(false)
+      .describe('True: also the last host that can resume some paused runtimes. They wait for another one.'),
+    dry_run: z.boolean().default(false).describe('True: changes nothing, and says what would happen.'),
+  })
+  .meta({ id: 'DrainHost' })
+export type DrainHost = z.infer<typeof DrainHost>
+export type DrainHostInput = z.input<typeof DrainHost>
+
+/** The runtimes of a host that is emptied, and their future. */
+export const HostDrain = z
+  .object({
+    host_id: idSchema('host').describe('The id of the host.'),
+    drains: z.boolean().describe('True if the host drains now. False after a dry run.'),
+    moving: z.int().describe('The number of runtimes that are paused, and can be resumed on other hosts.'),
+    ending: z.int().describe('The number of runtimes that cannot move. They end at their deadline, or at this one.'),
+    paused: z.int().describe('The number of paused runtimes that only this host has so far.'),
+    problems: z.array(z.string()).describe('The reasons against it, which `force` overrides; empty if there are none.'),
+  })
+  .meta({ id: 'HostDrain' })
+export type HostDrain = z.infer<typeof HostDrain>
+
 /** A machine that runs runtimes, with the service on it. */
 export const Host = z
   .object({

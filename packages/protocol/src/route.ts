@@ -41,6 +41,11 @@ export interface Route {
   /** The path, with `{name}` for parameters. */
   readonly path: string
   readonly runsOn: RunsOn
+  /**
+   * The effect on a paused runtime. `answer`: none, because its rows are enough. `resume`: it is
+   * resumed, even if requests do not resume it. Absent: it is resumed if requests may do that.
+   */
+  readonly whilePaused?: 'answer' | 'resume'
   readonly summary: string
   readonly description?: string
   /** The scope that a key needs. `any`: every key is enough. Null: no key is needed. */

@@ -1,4 +1,4 @@
-import type { Host, LoseHostInput } from '@holt/protocol'
+import type { DrainHostInput, Host, HostDrain, LoseHostInput } from '@holt/protocol'
 import { type Paginated, paginate } from './transport/pages.ts'
 import type { CallOptions, Transport } from './transport/transport.ts'
 
@@ -25,6 +25,21 @@ export class Hosts {
   /** Lets a host of a fleet get new runtimes again. */
   async uncordon(hostId: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('uncordonHost', { ...options, params: { host_id: hostId }, twiceIsOnce: true })
+  }
+
+  /**
+   * Empties a host of a fleet: its runtimes move to other hosts under their ids. A runtime that
+   * cannot move ends at its deadline, or after `deadline_secs`. Returns the future of the runtimes.
+   * With `dry_run` nothing is changed. Throws `conflict` if other hosts cannot take them, unless
+   * `force` is true.
+   */
+  async drain(hostId: string, body: DrainHostInput = {}, options: CallOptions = {}): Promise<HostDrain> {
+    return this.#transport.call('drainHost', {
+      ...options,
+      params: { host_id: hostId },
+      json: body,
+      twiceIsOnce: true,
+    })
   }
 
   /**

@@ -52,6 +52,7 @@ export type {
   Host,
   HostCapacity,
   HostCheck,
+  HostDrain,
   HostPool,
   Identity,
   Isolation,

@@ -1,7 +1,30 @@
-import type { Command } from 'commander'
+import type { HostDrain } from '@holt/sdk'
+import { type Command, InvalidArgumentError } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
+import { durationSecs } from '../arguments/parse.ts'
 import { connect } from '../connection/connect.ts'
+import { printable } from '../output/visible.ts'
 import { act } from '../verb/verb.ts'
+
+interface DrainOptions {
+  readonly deadline?: number
+  readonly force?: boolean
+  readonly dryRun?: boolean
+}
+
+/** Reads the time for runtimes that cannot move. */
+function drainTime(text: string): number {
+  const secs = durationSecs(text)
+  if (secs === 'none') throw new InvalidArgumentError('It must be a time, such as 90, 30m or 2h.')
+  return secs
+}
+
+/** Returns what becomes of the runtimes of a host. */
+function wordsOf(host: string, { drains, moving, ending, paused, problems }: HostDrain): string {
+  const counts = `${moving} to move, ${ending} that cannot, ${paused} paused`
+  const against = problems.map((problem) => `\n  ${printable(problem)}`).join('')
+  return `${drains ? 'Draining' : 'Would drain'} ${host}: ${counts}${against}`
+}
 
 /** Adds the verbs that change hosts of a fleet to `holt host`. */
 export function addHostChanges(group: Command): void {
@@ -22,6 +45,20 @@ export function addHostChanges(group: Command): void {
       doToEach(hosts, {}, async (host) => {
         await connect().hosts.uncordon(host)
         return { told: `Uncordoned ${host}` }
+      }),
+  )
+  act(
+    group
+      .command('drain')
+      .description('empty hosts: their runtimes move to other hosts, under the same ids')
+      .argument('<host...>', 'ids')
+      .option('--deadline <duration>', 'end runtimes that cannot move after this time (default: 30m)', drainTime)
+      .option('-f, --force', 'also hosts that some paused runtimes need')
+      .option('--dry-run', 'change nothing, and say what would happen'),
+    (hosts: string[], { deadline, force = false, dryRun = false }: DrainOptions) =>
+      doToEach(hosts, {}, async (host) => {
+        const body = { force, dry_run: dryRun, ...(deadline === undefined ? {} : { deadline_secs: deadline }) }
+        return { told: wordsOf(host, await connect().hosts.drain(host, body)) }
       }),
   )
   act(

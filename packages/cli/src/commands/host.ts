@@ -18,6 +18,8 @@ Examples:
   holt host ls --json | jq -r '.data[].checks[] | select(.status == "fix") | .message'
   holt host cordon hoexample0000000000001
   holt host uncordon hoexample0000000000001
+  holt host drain --dry-run hoexample0000000000001
+  holt host drain --deadline 30m hoexample0000000000001
   holt host lost hoexample0000000000001 --force
   holt host forget hoexample0000000000001`
 

@@ -85,6 +85,8 @@ describe('changes of hosts', () => {
   test.each([
     { args: ['cordon'], route: 'cordonHost', told: 'Cordoned ho1' },
     { args: ['uncordon'], route: 'uncordonHost', told: 'Uncordoned ho1' },
+    { args: ['drain', '--deadline', '10m'], route: 'drainHost', told: 'Draining ho1: 2 to move' },
+    { args: ['drain', '--dry-run'], route: 'drainHost', told: 'Would drain ho1' },
     { args: ['lost', '--force'], route: 'loseHost', told: 'Declared ho1 lost' },
     { args: ['forget'], route: 'forgetHost', told: 'Forgot ho1' },
   ])('host $args changes each given host', async ({ args, route, told }) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Host, LoseHost } from '../host.ts'
+import { DrainHost, Host, HostDrain, LoseHost } from '../host.ts'
 import { pageOf } from '../page.ts'
 import type { Route } from '../route.ts'
 import { answer, json, none } from './parts.ts'
@@ -44,6 +44,20 @@ export const hostRoutes = {
     body: none,
     answers: done,
     errors: ['host_not_found', 'conflict'],
+  },
+  drainHost: {
+    method: 'POST',
+    path: `${path}/{host_id}/drain`,
+    runsOn: 'entry',
+    summary: 'Empty a host of a fleet',
+    description:
+      'The host gets no new runtimes. Its runtimes are paused, stored, and resumed on other hosts under the same ids; those in use at once. Runtimes that cannot move end at their deadline, or at that of the request. The host is `cordoned` when it is empty.',
+    scope: 'operator',
+    params,
+    body: json(DrainHost),
+    answers: { 200: answer(HostDrain, 'The runtimes of the host, and what becomes of them.') },
+    hasDryRun: true,
+    errors: ['host_not_found', 'conflict', 'unsupported_media_type'],
   },
   loseHost: {
     method: 'POST',

@@ -9,6 +9,7 @@ export const metricsRoutes = {
     method: 'GET',
     path: `${runtimePath}/metrics`,
     runsOn: 'owner',
+    whilePaused: 'answer',
     summary: 'What a runtime takes',
     description:
       'CPU, memory, disk, processes and network, now and for an earlier period. The service measures from outside the runtime, so a request neither wakes it nor counts as use.',

@@ -13,6 +13,7 @@ export const snapshotRoutes = {
     method: 'POST',
     path: `${runtimePath}/snapshot`,
     runsOn: 'owner',
+    whilePaused: 'answer',
     summary: 'Take a snapshot of a runtime',
     description:
       'The runtime is stopped while its state is written, and then continues. Its outgoing connections are reset. The service answers when the snapshot is durable.',

@@ -1,6 +1,7 @@
 import {
   type CreateKeyInput,
   type CreateProjectInput,
+  type DrainHostInput,
   HoltError,
   makeId,
   quotaNames,
@@ -38,6 +39,17 @@ const changed = (quotas: unknown, change: SetQuotas = {}) => ({
 export const projectHandlers = {
   cordonHost: () => ({ status: 204 }),
   uncordonHost: () => ({ status: 204 }),
+  drainHost: ({ service, body }: TestCall) => ({
+    status: 200,
+    json: {
+      host_id: service.host.host_id,
+      drains: (body as DrainHostInput).dry_run !== true,
+      moving: 2,
+      ending: 1,
+      paused: 3,
+      problems: [],
+    },
+  }),
   loseHost: () => ({ status: 204 }),
   forgetHost: () => ({ status: 204 }),
   listHosts: ({ service }: TestCall) => ({ status: 200, json: { data: [service.host], next_cursor: null } }),

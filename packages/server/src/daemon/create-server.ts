@@ -8,7 +8,7 @@ import { createApp } from '../api/http/create-app.ts'
 import { serveMcp } from '../api/mcp/serve-mcp.ts'
 import { registerGauges } from '../api/metrics/register-gauges.ts'
 import { listenSecurely, type SecureListener } from '../api/tls/secure-listener.ts'
-import { localArtifacts } from '../artifacts/artifacts.ts'
+import { type Artifacts, localArtifacts } from '../artifacts/artifacts.ts'
 import { makeBuildSources } from '../builds/build-sources.ts'
 import type { Builder } from '../builds/builder.ts'
 import { openBuilds } from '../builds/builds.ts'
@@ -60,6 +60,8 @@ export interface ServerOptions extends FoundationOptions {
   readonly portLimits?: Partial<PortLimits>
   /** The parts of the connections with other hosts. Default: those of the configured fleet. */
   readonly peers?: FleetParts | null
+  /** The images and checkpoints of the fleet. Default: those of this machine. */
+  readonly artifacts?: Artifacts
   /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate
   /** The delay before the first retry of failed base templates, in milliseconds. */
@@ -115,6 +117,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     service.streams.close()
     service.ports.close()
     service.visits.close()
+    await fleet?.leave()
     await Promise.all([app.close(), secure?.close(), peers?.close()])
     await service.builds.close()
     await service.transitions.close()
@@ -136,7 +139,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     service.addresses.listensAt(url)
     const peerPort = (await peers?.listen()) ?? null
     await writeCredentials(config.stateDir, { url, key: adminKey })
-    await fleet?.becomeReady(peerPort ?? 0, () => ownHost(service))
+    await fleet?.becomeReady(peerPort ?? 0, {
+      describe: () => ownHost(service),
+      classId: service.artifacts.classId,
+    })
     await service.webhooks.start()
     const { baseSource: source, templateRetryMs } = options
     const templates =
@@ -182,7 +188,7 @@ async function openDistricts(
   const known = options.outside ?? (await openOutside(config, log))
   const outside = fleet === null ? known : { ...known, gateway: fleet.guardGateway(known.gateway) }
   const tenancy = openTenancy(foundation, { eventNotifier, dialWebhook: outside.dialWebhook, failureRate })
-  const resources = openResources(tenancy, { artifacts: localArtifacts, outside, agentTemplates })
+  const resources = openResources(tenancy, { artifacts: options.artifacts ?? localArtifacts, outside, agentTemplates })
   const runtimes = openRuntimes(resources)
   const builds = openBuilds(runtimes, { builder: builder ?? realBuilder(config, outside), gateway: outside.gateway })
   const service: Api = openInside(builds, { portSecret, portLimits })

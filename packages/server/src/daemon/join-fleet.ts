@@ -17,14 +17,15 @@ export async function joinFleet(
 }
 
 /**
- * Follows what other hosts change, and the cluster of this host, until the service closes. The
- * promises never reject.
+ * Follows what other hosts change, and the cluster of this host, and gives runtimes to other hosts,
+ * until the service closes. The promises never reject.
  */
 export function followOthers(service: Api, fleet: Fleet): readonly Promise<void>[] {
   const { kubernetes, stateDir } = service.config
   return [
     fleet.notifyOfOthers(service.eventNotifier),
     followChangesOfOthers(service, () => fleet.noteRead()),
+    fleet.keepMoves(service),
     ...(kubernetes === null ? [] : [fleet.followCluster(kubernetes, stateDir)]),
   ]
 }

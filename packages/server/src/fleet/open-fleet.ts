@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { inTime } from '../foundation/async/in-time.ts'
 import type { FleetConfig } from '../foundation/config/fleet-settings.ts'
 import type { KubernetesConfig } from '../foundation/config/kubernetes-settings.ts'
 import type { PeerAddress } from '../foundation/config/peer-settings.ts'
@@ -22,15 +23,23 @@ import { RowOwners } from './forwarding/row-owners.ts'
 import { Beats } from './hosts/beats.ts'
 import { HostPeers } from './hosts/host-peers.ts'
 import { OwnCondition } from './hosts/own-condition.ts'
+import { sayStopped } from './hosts/say-stopped.ts'
 import { SeenHosts } from './hosts/seen-hosts.ts'
 import { startHost } from './hosts/start-host.ts'
 import { FencedGateway } from './lease/fenced-gateway.ts'
 import { GuardedClients } from './lease/guarded-clients.ts'
 import { refuseWhileFenced } from './lease/refuse-while-fenced.ts'
 import { FleetMetrics } from './metrics/fleet-metrics.ts'
+import { childrenElsewhere, childVerbs } from './moves/child-verbs.ts'
+import { keepMoves } from './moves/keep-moves.ts'
+import { moveVerbs, resumeElsewhere } from './moves/move-verbs.ts'
+import { takeFor } from './moves/take-for.ts'
 import { joinAddress } from './peers/peer-directory.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { readyHost } from './placement/ready-host.ts'
+
+/** The time for a host that stops to say so, in milliseconds. */
+const leaveMs = 1_000
 
 /** The parts of a host that joins a fleet. */
 export interface FleetOptions {
@@ -50,6 +59,14 @@ export interface FleetOptions {
   readonly closing: AbortSignal
   /** Called when the epoch of this host is over. The process has to end. */
   readonly onOver: (error: Error) => void
+}
+
+/** The facts of a host that serves requests. */
+interface ReadyFacts {
+  /** Returns the facts that other hosts tell about this one. */
+  readonly describe: () => Promise<object>
+  /** The class of the checkpoints that it restores; null: none. */
+  readonly classId: string | null
 }
 
 /** This host in its fleet. */
@@ -72,13 +89,20 @@ export interface Fleet {
   sharePortSecret(masterKeys: MasterKeys, own: Buffer): Promise<Buffer>
   /** Notifies readers of events of other hosts, until the service closes. Never rejects. */
   notifyOfOthers(notifier: EventNotifier): Promise<void>
+  /** Gives paused runtimes of this host to the fleet, until the service closes. Never rejects. */
+  keepMoves(service: Inside): Promise<void>
+  /**
+   * Says that this host stops in order, so that the others place nothing on it. Never rejects, and
+   * waits for a second at most.
+   */
+  leave(): Promise<void>
   /** Opens the connections with the other hosts. */
   openPeers(service: Inside): Promise<OpenPeers>
   /**
    * Says that the host has compared its engine with its rows, and serves requests. `peerPort` is
-   * that of its listener for other hosts. `describe` returns the facts that they tell about it.
+   * that of its listener for other hosts.
    */
-  becomeReady(peerPort: number, describe: () => Promise<object>): Promise<void>
+  becomeReady(peerPort: number, host: ReadyFacts): Promise<void>
   /** Follows the Node of this host in Kubernetes, until the service closes. Never rejects. */
   followCluster(settings: KubernetesConfig, stateDir: string): Promise<void>
 }
@@ -97,6 +121,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const beats = new Beats({ store, lease, hosts, duties, condition, metrics, times, log, now, onOver })
   const gateways: FencedGateway[] = []
   const clients = new GuardedClients()
+  const owners = new RowOwners(store, hosts, hostId)
+  let peers: OpenPeers | null = null
+  const ended = beats.keep(closing)
   lease.onFence(() => {
     for (const gateway of gateways) gateway.resetConnections()
     clients.reset()
@@ -108,7 +135,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     duties,
     condition,
     noteRead: () => condition.noteRead(),
-    ended: beats.keep(closing),
+    ended,
     guardStore: () => refuseWhileFenced(store, lease),
     guardGateway: (gateway) => {
       const fenced = new FencedGateway(gateway, lease)
@@ -118,17 +145,40 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     guardClients: (server) => clients.guard(server, lease),
     sharePortSecret: (masterKeys, own) => sharedPortSecret(store, masterKeys, own),
     notifyOfOthers: (notifier) => notifyOfOthers({ store, notifier, log }, closing),
-    openPeers: (service) =>
-      openPeers(service, {
+    keepMoves: (service) =>
+      keepMoves(service, {
+        beatMs: times.beatMs,
+        resumeElsewhere: resumeElsewhere(service, { owners, peers: () => peers }),
+      }),
+    leave: async () => {
+      const left = ended.then(() => sayStopped(store, lease))
+      await inTime(
+        left.catch((err: unknown) => log.warn({ err }, 'the other hosts could not be told that this one stops')),
+        leaveMs,
+      )
+    },
+    openPeers: async (service) => {
+      peers = await openPeers(service, {
         own: lease,
         directory: new HostPeers(store, hosts),
-        owners: new RowOwners(store, hosts),
+        owners,
+        verbs: { ...moveVerbs(service), ...childVerbs(service) },
+        take: (owned) => takeFor(service, owned),
         address,
         place: () => readyHost(hosts, hostId),
         others: () => hosts.answering().filter((id) => id !== hostId),
         guard: (connection) => clients.add(connection, lease),
-      }),
-    becomeReady: async (peerPort, describe) => {
+      })
+      service.forkHosts.makeChild = childrenElsewhere(service, () => peers)
+      return peers
+    },
+    becomeReady: async (peerPort, { describe, classId }) => {
+      await store.db
+        .updateTable('hosts')
+        .set({ class_id: classId })
+        .where('host_id', '=', hostId)
+        .where('epoch', '=', lease.epoch)
+        .execute()
       beats.becomeReady({ address: joinAddress({ ...address, port: peerPort }), describe })
       await beats.once().catch((err: unknown) => log.warn({ err }, 'a beat of this host failed'))
     },

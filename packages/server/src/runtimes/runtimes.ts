@@ -3,7 +3,9 @@ import { ArrivalsUnderWay } from './admission/arrivals-under-way.ts'
 import { RestoresUnderWay } from './create/restores-under-way.ts'
 import { StartsUnderWay } from './create/starts-under-way.ts'
 import { ForkCheckpoints } from './forks/fork-checkpoints.ts'
+import { ForkHosts } from './forks/fork-hosts.ts'
 import { ForkLimiter } from './forks/fork-limiter.ts'
+import { Leaving } from './lifecycle/leaving.ts'
 import { Transitions } from './lifecycle/transitions.ts'
 import { RuntimeLinks } from './links/runtime-links.ts'
 import { Pools } from './pools/pools.ts'
@@ -16,9 +18,11 @@ export interface Runtimes extends Resources {
   readonly arrivals: ArrivalsUnderWay
   readonly forkCheckpoints: ForkCheckpoints
   readonly forkLimiter: ForkLimiter
+  readonly forkHosts: ForkHosts
   readonly pools: Pools
   readonly usage: UsageWatch
   readonly transitions: Transitions
+  readonly leaving: Leaving
   readonly links: RuntimeLinks
 }
 
@@ -31,9 +35,11 @@ export function openRuntimes(resources: Resources): Runtimes {
     arrivals: new ArrivalsUnderWay(),
     forkCheckpoints: new ForkCheckpoints(() => runtimes),
     forkLimiter: new ForkLimiter(),
+    forkHosts: new ForkHosts(),
     pools: new Pools(() => runtimes, resources.config.pools),
     usage: new UsageWatch(() => runtimes),
     transitions: new Transitions(),
+    leaving: new Leaving(),
     links: new RuntimeLinks(() => runtimes),
   }
   return runtimes

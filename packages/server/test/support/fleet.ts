@@ -10,6 +10,7 @@ import { openMasterKeys } from '../../src/foundation/sealing/master-keys.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
 import type { HostRow } from '../../src/foundation/store/tables.ts'
 import { parseConfig, type ServerOptions } from '../../src/index.ts'
+import { type FakeObjects, fakeArtifacts } from './fake-artifacts.ts'
 import { RecordingGateway } from './recording-gateway.ts'
 import { keepingLog, startTestServer, type TestServer, tinySource } from './start-test-server.ts'
 import { newStateDir } from './test-store.ts'
@@ -41,6 +42,9 @@ export interface TestHost {
   restart(): Promise<TestHost>
 }
 
+/** The parts of a host that tests set, and the object store that it shares with others. */
+export type HostOptions = Partial<ServerOptions> & { readonly objects?: FakeObjects }
+
 /** The host's own parts, which stay when its service starts again. */
 interface Machine {
   readonly hostId: string
@@ -56,7 +60,7 @@ type SharedStore = Store | { readonly url: string }
 const keyDirs = new WeakMap<object, string>()
 
 /** Starts a host over a store that several hosts share. */
-export async function startHost(store: SharedStore, options: Partial<ServerOptions> = {}): Promise<TestHost> {
+export async function startHost(store: SharedStore, options: HostOptions = {}): Promise<TestHost> {
   const machine = { hostId: makeId('host'), stateDir: await newStateDir(), engine: new FakeEngine(), clock: { ms: 0 } }
   const keyDir = keyDirs.get(store)
   const keyFile = 'master-keys.json'
@@ -67,7 +71,7 @@ export async function startHost(store: SharedStore, options: Partial<ServerOptio
   return startOn(machine, store, options)
 }
 
-async function startOn(machine: Machine, store: SharedStore, options: Partial<ServerOptions>): Promise<TestHost> {
+async function startOn(machine: Machine, store: SharedStore, { objects, ...options }: HostOptions): Promise<TestHost> {
   const { hostId, stateDir, engine, clock } = machine
   const config = {
     ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }),
@@ -90,6 +94,7 @@ async function startOn(machine: Machine, store: SharedStore, options: Partial<Se
       ...options,
       engine,
       store: through,
+      ...(objects === undefined ? {} : { artifacts: fakeArtifacts(objects, { hostId, engine, store: through }) }),
       host: { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) },
       hostClock: { bootId: 'given', uptime: () => clock.ms },
       monotonic: () => clock.ms,
@@ -104,7 +109,7 @@ async function startOn(machine: Machine, store: SharedStore, options: Partial<Se
     ...{ hostId, server, engine, gateway, clock, cable, overs },
     restart: async () => {
       await server.close()
-      return startOn(machine, store, options)
+      return startOn(machine, store, { ...options, ...(objects === undefined ? {} : { objects }) })
     },
   }
   onTestFinished(() => server.close())

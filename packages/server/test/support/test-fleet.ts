@@ -68,7 +68,10 @@ export async function startTestFleet({
     const peers: FleetParts = {
       own,
       directory,
-      owners: { find: async ({ id }) => rowOf(owners.get(id)) },
+      owners: {
+        find: async ({ id }) => rowOf(owners.get(id)),
+        choose: async ({ id }) => rowOf(owners.get(id)),
+      },
       address: { host: '127.0.0.1', port: 0 },
       times: { ...peerTimes, ...times },
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._model import decode
-from .._models.host import Host
+from .._models.host import Host, HostDrain
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
 
@@ -34,6 +34,27 @@ class AsyncHosts:
     async def uncordon(self, host_id: str) -> None:
         """Lets a host of a fleet get new runtimes again."""
         await self._transport.run("uncordonHost", params={"host_id": host_id})
+
+    async def drain(
+        self,
+        host_id: str,
+        *,
+        deadline_secs: int = 1800,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> HostDrain:
+        """Empties a host of a fleet: its runtimes move to other hosts under their ids.
+
+        A runtime that cannot move ends at its deadline, or after `deadline_secs`. With `dry_run`
+        nothing is changed. Raises `Conflict` if other hosts cannot take them, unless `force` is
+        true.
+        """
+        data = await self._transport.call(
+            "drainHost",
+            params={"host_id": host_id},
+            json={"deadline_secs": deadline_secs, "force": force, "dry_run": dry_run},
+        )
+        return decode(HostDrain, data)
 
     async def lose(self, host_id: str, *, force: bool = False) -> None:
         """Declares a host of a fleet lost, because its power is off. Its running runtimes fail.

@@ -110,3 +110,15 @@ class Host(Model):
     checks: list[HostCheck]
     fleet: HostInFleet | None
     checked_at: datetime | None
+
+
+@dataclass(kw_only=True, repr=False)
+class HostDrain(Model):
+    """The runtimes of a host that is emptied, and their future."""
+
+    host_id: str
+    drains: bool
+    moving: int
+    ending: int
+    paused: int
+    problems: list[str]

@@ -3,6 +3,7 @@ import { auditHandlers } from './audit-handlers.ts'
 import { buildHandlers } from './build-handlers.ts'
 import { codeHandlers } from './code-handlers.ts'
 import { commandHandlers } from './command-handlers.ts'
+import { drainHandlers } from './drain-handlers.ts'
 import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
 import { hostChangeHandlers } from './host-change-handlers.ts'
@@ -47,6 +48,7 @@ export const handlers: Handlers = {
   ...projectHandlers,
   ...hostHandlers,
   ...hostChangeHandlers,
+  ...drainHandlers,
   ...serviceHandlers,
   ...metricsHandlers,
   ...usageHandlers,

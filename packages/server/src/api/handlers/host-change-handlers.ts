@@ -47,13 +47,18 @@ async function want(service: Api, id: string, wanted: HostWish): Promise<Answer>
   const { host_id: hostId, state } = await findHost(service, id)
   if (state === 'gone') throw new HoltError('conflict', 'The host was forgotten.')
   await service.store.change(aloneWithRow, (changes) =>
-    changes.updateTable('hosts').set({ wanted }).where('host_id', '=', hostId).where('state', '!=', 'gone').execute(),
+    changes
+      .updateTable('hosts')
+      .set({ wanted, drain_until: null })
+      .where('host_id', '=', hostId)
+      .where('state', '!=', 'gone')
+      .execute(),
   )
   return { status: 204 }
 }
 
 /** Returns a host of the fleet. */
-async function findHost({ config, store }: Api, id: string): Promise<HostRow> {
+export async function findHost({ config, store }: Api, id: string): Promise<HostRow> {
   if (config.fleet === null) throw new HoltError('conflict', 'This machine is in no fleet.')
   const row = await store.db.selectFrom('hosts').selectAll().where('host_id', '=', id).executeTakeFirst()
   if (row === undefined) throw idNotFound('host_not_found', id)

@@ -49,7 +49,7 @@ export async function forwardRoute(
   const owned =
     route.runsOn === 'placed'
       ? forwarder.place(caller.projectId)
-      : ownedBy(caller, request.params as Readonly<Record<string, string>>)
+      : ownedBy(caller, route, request.params as Readonly<Record<string, string>>)
   if (owned === null || !(await forwarder.isElsewhere(owned))) return false
   using _work = end.work()
   const response = reply.raw
@@ -82,12 +82,23 @@ export async function forwardRoute(
 }
 
 /** Returns the runtime or build in a path. Returns null if there is none, or if its id is wrong. */
-function ownedBy({ projectId }: Caller, params: Readonly<Record<string, string>>): Owned | null {
+function ownedBy(
+  { projectId }: Caller,
+  { whilePaused }: Route,
+  params: Readonly<Record<string, string>>,
+): Owned | null {
   const { runtime_id: runtimeId, build_id: buildId } = params
   if (runtimeId !== undefined)
-    return isIdParam('runtime_id', runtimeId) ? { type: 'runtime', projectId, id: runtimeId } : null
+    return isIdParam('runtime_id', runtimeId)
+      ? { type: 'runtime', projectId, id: runtimeId, ...wakesOf(whilePaused) }
+      : null
   if (buildId !== undefined) return isIdParam('build_id', buildId) ? { type: 'build', projectId, id: buildId } : null
   return null
+}
+
+function wakesOf(whilePaused: Route['whilePaused']): Pick<Owned, 'wakes'> {
+  if (whilePaused === 'answer') return {}
+  return { wakes: whilePaused ?? 'request' }
 }
 
 function isBulk({ body, answers }: Route): boolean {

@@ -2,10 +2,11 @@ import type { Duplex } from 'node:stream'
 import { inTime } from '../../foundation/async/in-time.ts'
 import type { Log } from '../../foundation/log.ts'
 import { noteVouch } from '../../foundation/request/vouch.ts'
+import type { Owned } from '../../foundation/wire/forwarder.ts'
 import { PeerConnection } from '../peers/peer-connection.ts'
 import type { OwnPeer } from '../peers/peer-directory.ts'
 import type { PeerStream } from '../peers/peer-listener.ts'
-import type { OwnerRows } from './owner-cache.ts'
+import type { OwnerRow, OwnerRows } from './owner-cache.ts'
 import { readVouch } from './vouch-headers.ts'
 
 /** The protocol of a stream that carries one request in HTTP/1.1 (RFC 8441, 4). */
@@ -16,17 +17,23 @@ export interface AcceptOptions {
   readonly own: OwnPeer
   readonly rows: OwnerRows
   readonly log: Log
+  /**
+   * Lets this host take a paused runtime that no host owns. Resolves with false if another host
+   * shall take it.
+   */
+  readonly take: (owned: Owned) => Promise<boolean>
   /** Serves HTTP/1.1 on a connection. */
   readonly serve: (connection: Duplex) => void
 }
 
 /**
  * Answers a stream of another host that carries a forwarded request. Refuses with 421 and
- * `holt-owner` if a third host owns the thing, and with 503 while this host is fenced. A thing
- * without an owner is accepted: the request's handler answers for it.
+ * `holt-owner` if a third host owns the thing, and with 503 while this host is fenced. Takes a
+ * paused runtime without an owner that has to run for the request. Any other thing without an owner
+ * is accepted: the request's handler answers for it.
  */
 export async function acceptForwarded(
-  { own, rows, log, serve }: AcceptOptions,
+  { own, rows, log, serve, take }: AcceptOptions,
   { hostId, stream, headers }: PeerStream,
 ): Promise<void> {
   if (headers[':method'] !== 'CONNECT' || headers[':protocol'] !== requestProtocol) return refuse(404)
@@ -37,16 +44,13 @@ export async function acceptForwarded(
   }
   if (own.fenced) return refuse(503)
   const { vouch, owned, deadlineMs } = forwarded
-  const found = await inTime(
-    rows.find(owned).then((row) => ({ row })),
-    deadlineMs,
-  )
+  const found = await inTime(findOwner({ rows, take }, owned), deadlineMs)
   // The entry has given up, or its client has.
   if (found === null || stream.destroyed || stream.closed) return refuse(503)
-  const owner = found.row?.hostId ?? own.hostId
+  const owner = found.row?.hostId ?? (found.mayStay ? own.hostId : '')
   if (owner !== own.hostId) {
     const facts = { request_id: vouch.requestId, entry_host_id: hostId, owner_host_id: owner }
-    log.debug(facts, 'a forwarded request was refused: another host owns its subject')
+    log.debug(facts, 'a forwarded request was refused: another host owns its subject, or shall own it')
     return refuse(421, { 'holt-owner': owner })
   }
   stream.respond({ ':status': 200 })
@@ -57,4 +61,18 @@ export async function acceptForwarded(
   function refuse(status: number, told: Readonly<Record<string, string>> = {}): void {
     if (!stream.destroyed && !stream.closed) stream.respond({ ':status': status, ...told }, { endStream: true })
   }
+}
+
+/** The owner of a thing, after this host has perhaps become it. */
+interface Found {
+  readonly row: OwnerRow | null
+  /** False if another host shall take the thing. */
+  readonly mayStay: boolean
+}
+
+async function findOwner({ rows, take }: Pick<AcceptOptions, 'rows' | 'take'>, owned: Owned): Promise<Found> {
+  const row = await rows.find(owned)
+  if (row !== null || owned.wakes === undefined) return { row, mayStay: true }
+  const mayStay = await take(owned)
+  return { row: await rows.find(owned), mayStay }
 }

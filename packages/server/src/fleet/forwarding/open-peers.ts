@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { PeerAddress } from '../../foundation/config/peer-settings.ts'
-import type { FleetWire } from '../../foundation/wire/forwarder.ts'
+import type { FleetWire, Owned } from '../../foundation/wire/forwarder.ts'
 import type { Inside } from '../../inside/inside.ts'
 import { ArtifactFetcher } from '../artifacts/artifact-fetcher.ts'
 import type { ArtifactSource } from '../artifacts/artifact-source.ts'
@@ -13,6 +13,7 @@ import { openPeerAuthority, sealedPlace } from '../peers/peer-authority.ts'
 import type { OwnPeer, PeerDirectory } from '../peers/peer-directory.ts'
 import { PeerLinks } from '../peers/peer-links.ts'
 import { PeerListener, type PeerStream } from '../peers/peer-listener.ts'
+import { answerVerb, askPeer, type PeerVerbs, verbProtocol } from '../peers/peer-verbs.ts'
 import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
@@ -28,12 +29,16 @@ export interface FleetParts {
   readonly address: PeerAddress
   /** Returns the id of the host for a new runtime. Default: this host. */
   readonly place?: () => string
+  /** Lets this host take a paused runtime that no host owns. Default: it takes none. */
+  readonly take?: (owned: Owned) => Promise<boolean>
   /** Guards a connection that carries a forwarded request. Default: no guard. */
   readonly guard?: (connection: Duplex) => void
   /** Returns the ids of the other hosts that may have artifacts. Default: none. */
   readonly others?: () => readonly string[]
   /** The object store as a source of artifacts. Default: none. */
   readonly artifactStore?: ArtifactSource | null
+  /** The verbs of this host for others. Default: none. */
+  readonly verbs?: PeerVerbs
   /** The time limits of connections. Default: the usual ones. */
   readonly times?: PeerTimes
 }
@@ -42,6 +47,8 @@ export interface FleetParts {
 export interface OpenPeers extends FleetWire {
   /** Brings artifacts of other hosts and of the object store to this host. */
   readonly fetcher: ArtifactFetcher
+  /** Asks another host to do something. Throws its error. */
+  ask(hostId: string, path: string, question: unknown, signal: AbortSignal): Promise<unknown>
   /** Listens for other hosts. Resolves with the port. Call it when requests can be served. */
   listen(): Promise<number>
   /** Ends all connections with other hosts. */
@@ -58,6 +65,7 @@ export async function openPeers(
 ): Promise<OpenPeers> {
   const { store, engine, masterKeys, log, now, monotonic, metrics } = service
   const { place = () => own.hostId, guard = () => {}, others = () => [], artifactStore = null } = parts
+  const { take = async () => true, verbs = {} } = parts
   const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
   const certificate = await HostCertificate.keep(authority, { hostId: own.hostId, log })
   const links = new PeerLinks({ certificate, directory, log, times })
@@ -73,6 +81,7 @@ export async function openPeers(
       log,
       acceptMs: times.acceptMs,
       place,
+      take,
     }),
     fetcher: new ArtifactFetcher({
       engine,
@@ -89,10 +98,13 @@ export async function openPeers(
         served(connection)
       }
     },
+    ask: (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal }),
     listen: async () => {
-      const accept = { own, rows: owners, log, serve }
-      const answer = (asked: PeerStream) =>
-        asked.headers[':method'] === 'GET' ? artifacts.answer(asked) : acceptForwarded(accept, asked)
+      const accept = { own, rows: owners, log, serve, take }
+      const answer = (asked: PeerStream) => {
+        if (asked.headers[':method'] === 'GET') return artifacts.answer(asked)
+        return asked.headers[':protocol'] === verbProtocol ? answerVerb(verbs, asked) : acceptForwarded(accept, asked)
+      }
       listener = await PeerListener.open({ ...address, certificate, directory, log, now, times, answer })
       return listener.port
     },

@@ -5,6 +5,8 @@ export interface OwnerRow {
   readonly hostId: string
   /** The start of the host's daemon that took the thing. */
   readonly epoch: number
+  /** True if no host owns the runtime, and this one shall take it. */
+  readonly isChosen?: true
 }
 
 /** The rows that name owners. */
@@ -14,6 +16,11 @@ export interface OwnerRows {
    * project, or if no host owns it.
    */
   find(owned: Owned): Promise<OwnerRow | null>
+  /**
+   * Returns the owner as `find` does, or the host that shall resume a paused runtime without an
+   * owner, if the request needs that. Throws the client's error if no host can.
+   */
+  choose(owned: Owned): Promise<OwnerRow | null>
 }
 
 /** The time for which an owner is remembered, in milliseconds. */
@@ -39,14 +46,22 @@ export class OwnerCache {
     this.#monotonic = monotonic
   }
 
-  /** Returns the other host that owns a thing. Returns null if this host answers for it. */
-  async find(owned: Owned): Promise<OwnerRow | null> {
+  /**
+   * Returns the other host that owns a thing or shall take it. Returns null if this host answers
+   * for it. `take` is called where this host shall take it, and the row is read again afterwards.
+   */
+  async find(owned: Owned, take: () => Promise<void> = async () => {}): Promise<OwnerRow | null> {
     const name = nameOf(owned)
     const kept = this.#kept.get(name)
     if (kept !== undefined && this.#monotonic() - kept.at < freshMs) return kept.row
     this.#kept.delete(name)
-    const row = await this.#rows.find(owned)
+    let row = await this.#rows.choose(owned)
+    if (row?.isChosen === true && row.hostId === this.#ownHostId) {
+      await take()
+      row = await this.#rows.find(owned)
+    }
     if (row === null || row.hostId === this.#ownHostId) return null
+    if (row.isChosen === true) return row
     this.#kept.set(name, { row, at: this.#monotonic() })
     const [oldest] = this.#kept.keys()
     if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest)

@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HoltError } from '@holt/protocol'
+import { movedHeader } from '../../foundation/errors/moved-header.ts'
 import type { Log } from '../../foundation/log.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
@@ -36,6 +37,10 @@ export interface ForwarderOptions {
   readonly acceptMs: number
   /** Returns the id of the host for a new runtime. Throws `unavailable` if none is ready. */
   readonly place: () => string
+  /**
+   * Lets this host take a paused runtime that no host owns. Resolves when its row tells its owner.
+   */
+  readonly take: (owned: Owned) => Promise<boolean>
 }
 
 /** Forwards requests to the hosts that own their subjects, over the connections to them. */
@@ -51,7 +56,13 @@ export class OwnerForwarder implements Forwarder {
   }
 
   async isElsewhere(owned: Owned): Promise<boolean> {
-    return (await this.#options.owners.find(owned)) !== null
+    return (await this.#find(owned)) !== null
+  }
+
+  #find(owned: Owned): Promise<OwnerRow | null> {
+    return this.#options.owners.find(owned, async () => {
+      await this.#options.take(owned)
+    })
   }
 
   async forward(forwarded: ForwardedRequest): Promise<number | null> {
@@ -70,6 +81,10 @@ export class OwnerForwarder implements Forwarder {
         isUntouched: () => body.isUntouched,
         exchange: async (connection, noteHead) => {
           const answer = await this.#ask(connection, { forwarded, body, signal: left.signal })
+          if (hasMoved(answer, forwarded) && isRepeatable(request) && body.isWhole) {
+            connection.destroy()
+            throw new Moved('the runtime has left the host')
+          }
           noteHead()
           this.#options.metrics.noteAnswer((performance.now() - begunAt) / 1000)
           await sendOwnerAnswer(answer, { request, response, added: forwarded.beforeAnswer() })
@@ -112,7 +127,7 @@ export class OwnerForwarder implements Forwarder {
     const { owners, log } = this.#options
     const { owned, vouch } = forwarded
     for (let attempt = 1; ; attempt += 1) {
-      const owner = await owners.find(owned)
+      const owner = await this.#find(owned)
       if (owner === null) {
         if (isUntouched()) return null
         throw unavailable()
@@ -221,6 +236,14 @@ interface Exchange {
 /** The host is not the owner. */
 class Moved extends Error {
   override readonly name = 'Moved'
+}
+
+/**
+ * Returns true if the owner of a runtime has given it to another host before it answered. A program
+ * behind a port could write the same header, so it is not believed there.
+ */
+function hasMoved(answer: IncomingMessage, { vouch }: Forwardable): boolean {
+  return vouch.visit === null && answer.statusCode === 503 && answer.headers[movedHeader] !== undefined
 }
 
 function outcomeOf(error: unknown): ForwardOutcome | null {

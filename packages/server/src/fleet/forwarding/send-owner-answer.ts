@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mergePieces } from '@holt/async'
+import { movedHeader } from '../../foundation/errors/moved-header.ts'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import { announcedTrailers, passedTrailers } from '../../inside/ports/forward-headers.ts'
@@ -25,7 +26,7 @@ export async function sendOwnerAnswer(
   },
 ): Promise<void> {
   if (response.destroyed) return
-  const replaced = new Set(['trailer', ...Object.keys(added)])
+  const replaced = new Set(['trailer', movedHeader, ...Object.keys(added)])
   const headers = endToEndHeaders(answer, (name) => replaced.has(name))
   closeAfterLongBody(request, response)
   response.writeHead(answer.statusCode ?? 502, [

@@ -43,7 +43,7 @@ const WireHeaders = z.object({
   'holt-protocol': z.literal(wireVersion),
   'holt-hops': z.literal('1'),
   'holt-deadline-ms': z.coerce.number().int().min(1).max(60_000),
-  'holt-owned': z.string().regex(/^(?:runtime|build|host) \w{1,64} \w{1,64}$/),
+  'holt-owned': z.string().regex(/^(?:runtime|build|host) \w{1,64} \w{1,64}(?: (?:request|resume))?$/),
   'holt-caller': z.string().max(maxVouchLength),
   'x-request-id': z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
 })
@@ -73,7 +73,9 @@ export function vouchHeaders({
     'holt-protocol': wireVersion,
     'holt-hops': '1',
     'holt-deadline-ms': String(deadlineMs),
-    'holt-owned': `${owned.type} ${owned.projectId} ${owned.id}`,
+    'holt-owned': [owned.type, owned.projectId, owned.id, ...(owned.wakes === undefined ? [] : [owned.wakes])].join(
+      ' ',
+    ),
     'holt-caller': Buffer.from(JSON.stringify(facts)).toString('base64url'),
     'x-request-id': requestId,
   }
@@ -89,7 +91,7 @@ export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Fo
   const facts = Facts.safeParse(parseJson(Buffer.from(wire.data['holt-caller'], 'base64url').toString()))
   if (!facts.success) return null
   const { caller, visit, address, isSecure } = facts.data
-  const [type, projectId = '', id = ''] = wire.data['holt-owned'].split(' ', 3)
+  const [type, projectId = '', id = '', wakes] = wire.data['holt-owned'].split(' ', 4)
   if ((caller === null) === (visit === null) || (caller ?? visit)?.projectId !== projectId) return null
   return {
     vouch: {
@@ -100,7 +102,12 @@ export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Fo
       caller: caller === null ? null : { ...caller, scopes: new Set(caller.scopes) },
       visit,
     },
-    owned: { type: type as Owned['type'], projectId, id },
+    owned: {
+      type: type as Owned['type'],
+      projectId,
+      id,
+      ...(wakes === undefined ? {} : { wakes: wakes as NonNullable<Owned['wakes']> }),
+    },
     deadlineMs: wire.data['holt-deadline-ms'],
   }
 }

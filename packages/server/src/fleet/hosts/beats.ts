@@ -180,10 +180,10 @@ export class Beats {
   }
 }
 
-/** Returns the next state of a host that runs. It drains nothing, so it stays cordoned. */
+/** Returns the next state of a host that runs. The end of a drain sets `cordoned` itself. */
 function nextState(state: HostState, wanted: HostWish, isReady: boolean): HostState {
   if (!isReady || isJudged({ state })) return state
-  return wanted === 'ready' ? 'ready' : 'cordoned'
+  return wanted === 'ready' || wanted === 'draining' ? wanted : 'cordoned'
 }
 
 /** Returns the wall clock of the database, in milliseconds. Null where it is this machine's own. */

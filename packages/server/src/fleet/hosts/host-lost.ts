@@ -16,6 +16,12 @@ export const checkpointAway: Reason = {
   message: 'Its host was lost. It can be resumed when the host is back.',
 }
 
+/** The reason of a runtime whose host was lost during its resume. Another host can resume it. */
+export const resumeLost: Reason = {
+  code: hostLostCode,
+  message: 'Its host was lost while it resumed the runtime. Another host resumes it on request.',
+}
+
 /** The reason of a paused runtime or a snapshot whose host does not come back. */
 export const filesLost: Reason = {
   code: hostLostCode,

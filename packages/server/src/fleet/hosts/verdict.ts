@@ -1,16 +1,11 @@
-import type { RuntimeState } from '@holt/protocol'
 import { endInterrupted } from '../../builds/recover-builds.ts'
 import { judgedStates } from '../../foundation/host/host-row.ts'
-import { aloneWith, aloneWithRow } from '../../foundation/store/alone.ts'
-import type { Changes, Store } from '../../foundation/store/open-store.ts'
-import type { HostRow, RuntimeRow } from '../../foundation/store/tables.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
+import type { Store } from '../../foundation/store/open-store.ts'
+import type { HostRow } from '../../foundation/store/tables.ts'
 import { failSnapshot, markLacking } from '../../runtimes/snapshots/snapshot-rows.ts'
-import type { Reason } from '../../runtimes/state/change-state.ts'
-import { recordEvent } from '../../tenancy/events/record-event.ts'
-import { buildLost, checkpointAway, filesLost, runtimeLost, snapshotLost } from './host-lost.ts'
-
-/** The rows that one change of a verdict covers. */
-const batchRows = 500
+import { buildLost, filesLost, snapshotLost } from './host-lost.ts'
+import { batchRows, judgeRuntimes } from './judge-runtimes.ts'
 
 /** The parts of a service that a verdict needs. */
 export interface VerdictParts {
@@ -54,97 +49,6 @@ export async function carryOut(parts: VerdictParts, host: JudgedHost): Promise<b
   await endInterrupted(parts, { hostId: host.host_id, before: host.epoch, reason: buildLost })
   await failSnapshots(parts, host)
   return runtimes === batchRows
-}
-
-/** Returns the number of runtimes that were looked at. */
-async function judgeRuntimes({ store, now }: VerdictParts, host: JudgedHost): Promise<number> {
-  const { host_id, epoch, state } = host
-  const rows = await store.db
-    .selectFrom('runtimes')
-    .select(['project_id', 'runtime_id'])
-    .where('host_id', '=', host_id)
-    .where('ended_at', 'is', null)
-    .where(({ eb, or }) =>
-      // The disk of a host that is gone does not come back.
-      state === 'gone' ? or([eb('host_epoch', '<', epoch), eb('state', '=', 'paused')]) : eb('host_epoch', '<', epoch),
-    )
-    .limit(batchRows)
-    .execute()
-  if (rows.length === 0) return 0
-  for (const [projectId, own] of Map.groupBy(rows, ({ project_id }) => project_id)) {
-    const ids = own.map(({ runtime_id }) => runtime_id)
-    await store.change(aloneWith(projectId), async (changes) => {
-      const live = await changes
-        .selectFrom('runtimes')
-        .selectAll()
-        .where('project_id', '=', projectId)
-        .where('runtime_id', 'in', ids)
-        .where('host_id', '=', host_id)
-        .where('ended_at', 'is', null)
-        .execute()
-      for (const row of live) await judgeOne(changes, row, { host, at: now() })
-    })
-  }
-  return rows.length
-}
-
-/** The future of a runtime of a lost host. */
-interface Sentence {
-  readonly to: RuntimeState
-  readonly reason: Reason | null
-}
-
-/** Returns the future of a runtime. Its checkpoint is on the disk of its host alone. */
-function sentenceOf(state: RuntimeState, isGone: boolean): Sentence {
-  switch (state) {
-    case 'starting':
-    case 'running':
-      return { to: 'failed', reason: runtimeLost }
-    case 'pausing':
-    case 'paused':
-    case 'resuming':
-      return isGone ? { to: 'failed', reason: filesLost } : { to: 'paused', reason: checkpointAway }
-    case 'terminating':
-      return { to: 'terminated', reason: null }
-    case 'terminated':
-    case 'failed':
-      return { to: state, reason: null }
-  }
-}
-
-async function judgeOne(
-  changes: Changes,
-  row: RuntimeRow,
-  { host, at }: { readonly host: JudgedHost; readonly at: number },
-): Promise<void> {
-  const { to, reason } = sentenceOf(row.state, host.state === 'gone')
-  const hasEnded = to !== 'paused'
-  const changed = await changes
-    .updateTable('runtimes')
-    .set({
-      state: to,
-      state_reason_json: reason === null ? row.state_reason_json : JSON.stringify(reason),
-      updated_at: at,
-      revision: row.revision + 1,
-      // Nobody runs as this epoch, so nobody acts on the row until its host starts again.
-      host_epoch: host.epoch,
-      ...(hasEnded ? { ended_at: at } : {}),
-      ...(to === 'paused' && row.paused_at === null ? { paused_at: at } : {}),
-    })
-    .where('runtime_id', '=', row.runtime_id)
-    .where('revision', '=', row.revision)
-    .where('host_id', '=', host.host_id)
-    .where('host_epoch', '=', row.host_epoch)
-    .returning('runtime_id')
-    .executeTakeFirst()
-  if (changed === undefined || to === row.state) return
-  await recordEvent(changes, {
-    projectId: row.project_id,
-    type: `runtime.${to}`,
-    subjectId: row.runtime_id,
-    data: { from: row.state, to, reason },
-    at,
-  })
 }
 
 async function failSnapshots(parts: VerdictParts, { host_id, epoch, state }: JudgedHost): Promise<void> {

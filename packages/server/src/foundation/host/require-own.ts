@@ -18,6 +18,14 @@ export function isOwn({ thisHost }: Pick<HostsKnown, 'thisHost'>, row: OwnedRow)
 }
 
 /**
+ * Returns true if a runtime belongs to no host: it is paused, and what a resume needs is in the
+ * object store of the fleet. The host that resumes or ends it takes it.
+ */
+export function isUnowned({ state, host_id }: Pick<RuntimeRow, 'state' | 'host_id'>): boolean {
+  return state === 'paused' && host_id === null
+}
+
+/**
  * Throws `unavailable` if this host may not act on a runtime. The details say if the runtime's host
  * has not been heard of.
  */
@@ -31,7 +39,7 @@ export function notOwn({ hosts }: Pick<HostsKnown, 'hosts'>, row: OwnedRow): Hol
   const about = { runtime_id: row.runtime_id }
   if (silentMs === null)
     return new HoltError('unavailable', 'Another host has the runtime.', {
-      details: { reason: 'other_host', ...about },
+      details: { reason: otherHost, ...about },
     })
   return new HoltError('unavailable', unreachableText(silentMs), {
     details: { reason: hostUnreachable, ...about, silent_secs: Math.round(silentMs / 1000), retry_after_secs: 5 },
@@ -45,6 +53,9 @@ export function fencedError(): HoltError {
     details: { reason: 'host_fenced' },
   })
 }
+
+/** The reason of an error for a runtime that another host has. */
+export const otherHost = 'other_host'
 
 /** The code of a runtime whose host has not been heard of. */
 export const hostUnreachable = 'host_unreachable'

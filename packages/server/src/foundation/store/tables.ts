@@ -406,6 +406,10 @@ interface HostsTable {
   readonly facts_json: string
   readonly node: string | null
   readonly zone: string | null
+  /**
+   * The time at which runtimes that cannot move end, while the host drains. Null: there is none.
+   */
+  readonly drain_until: Generated<number | null>
   readonly joined_at: number
   readonly seen_at: number
 }

@@ -9,6 +9,11 @@ export interface Owned {
   /** The project of the thing, or of the caller. */
   readonly projectId: string
   readonly id: string
+  /**
+   * The runtime has to run for the request. `request`: a paused one is resumed if requests may do
+   * that. `resume`: in any case. Absent: its rows are enough.
+   */
+  readonly wakes?: 'request' | 'resume'
 }
 
 /** A client's request for something that another host may own. */
@@ -49,7 +54,10 @@ export interface ForwardedUpgrade extends Forwardable {
 export interface Forwarder {
   /** Returns the host for a new runtime. Throws `unavailable` if none is ready. */
   place(projectId: string): Owned
-  /** Returns true if another host owns a thing. False: this host answers, also with a 404. */
+  /**
+   * Returns true if another host owns a thing, or shall resume a paused runtime without an owner.
+   * False: this host answers, also with a 404.
+   */
   isElsewhere(owned: Owned): Promise<boolean>
   /**
    * Sends a request to the owner and its answer to the client. Resolves after the answer with its

@@ -4,7 +4,10 @@ import { type ErrorBody, HoltError, makeId } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fromEngineError, isEngineError, isTimeout } from '../errors/engine-errors.ts'
 import { finite, limitHeaders } from '../errors/limit-reached.ts'
+import { movedHeader } from '../errors/moved-header.ts'
+import { otherHost } from '../host/require-own.ts'
 import type { Log } from '../log.ts'
+import { vouchOf } from '../request/vouch.ts'
 import { isDiskFailed } from '../store/disk-failed.ts'
 import { isDiskFull } from '../store/disk-full.ts'
 import { isUnstorableText } from '../store/unstorable-text.ts'
@@ -93,7 +96,12 @@ export function sendError(
   return reply
     .code(failure.status)
     .headers(errorHeaders(failure, request.id))
+    .headers(hasMoved(failure) && vouchOf(request.raw.socket) !== null ? { [movedHeader]: '1' } : {})
     .send(JSON.stringify(errorBody(failure, request.id)))
+}
+
+function hasMoved({ status, details }: HoltError): boolean {
+  return status === 503 && details?.reason === otherHost
 }
 
 /**

@@ -23,7 +23,7 @@ export async function forwardAttachment(
   { request, socket, head, requestId, caller }: Upgrade & { readonly caller: Caller },
 ): Promise<boolean> {
   const [, id = ''] = runtimePart.exec(request.url ?? '') ?? []
-  const owned = { type: 'runtime', projectId: caller.projectId, id } as const
+  const owned = { type: 'runtime', projectId: caller.projectId, id, wakes: 'request' } as const
   if (!isIdParam('runtime_id', id) || !(await forwarder.isElsewhere(owned))) return false
   requireScope(caller, routes.attachCommand.scope)
   requireHandshake(request.headers)

@@ -63,7 +63,9 @@ export async function forwardVisitUpgrade(
 async function visitElsewhere(forwarder: Forwarder, way: PortWay): Promise<AdmittedVisit | null> {
   const admission = await way.admit()
   const { project_id: projectId, runtime_id: id } = admission.row
-  return (await forwarder.isElsewhere({ type: 'runtime', projectId, id })) ? { ...way, admission } : null
+  return (await forwarder.isElsewhere({ type: 'runtime', projectId, id, wakes: 'request' }))
+    ? { ...way, admission }
+    : null
 }
 
 function forwardableOf(
@@ -75,7 +77,7 @@ function forwardableOf(
   const { project_id: projectId, runtime_id: id } = row
   const { generation } = settingOf(row, target.port)
   return {
-    owned: { type: 'runtime', projectId, id },
+    owned: { type: 'runtime', projectId, id, wakes: 'request' },
     request,
     target: target.prefix + credentials.path,
     headers: visitHeaders(request),

@@ -89,13 +89,25 @@ async function write(service: Runtimes, source: RuntimeRow, what: WriteDown): Pr
 /** Returns a child, or the error that prevented it. */
 async function child(service: Runtimes, source: RuntimeRow, wanted: WantedChild): Promise<ForkResult> {
   try {
-    const row = await makeChild(service, source, wanted)
+    const row = await makeHereOrElsewhere(service, source, wanted)
     return { runtime: await showRuntime(service, row), error: null }
   } catch (error) {
     if (!(error instanceof HoltError) && !isEngineError(error))
       service.log.error({ err: error, runtime_id: wanted.id }, 'a child of a fork could not be made')
     return failed(meaningOf(error))
   }
+}
+
+/** Makes a child on this host while it has room, and then on another one of its fleet. */
+async function makeHereOrElsewhere(service: Runtimes, source: RuntimeRow, wanted: WantedChild): Promise<RuntimeRow> {
+  const { makeChild: makeElsewhere } = service.forkHosts
+  try {
+    if (makeElsewhere === null || !service.leaving.isDraining) return await makeChild(service, source, wanted)
+  } catch (error) {
+    const isFull = error instanceof HoltError && (error.code === 'capacity_exhausted' || error.code === 'disk_full')
+    if (!isFull || makeElsewhere === null) throw error
+  }
+  return makeElsewhere(source, wanted)
 }
 
 function meaningOf(error: unknown): HoltError {

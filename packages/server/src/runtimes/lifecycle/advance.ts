@@ -1,5 +1,7 @@
 import type { RuntimeState } from '@holt/protocol'
+import { isOwn, isUnowned, notOwn } from '../../foundation/host/require-own.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { changeState, type StateChange } from '../state/change-state.ts'
@@ -15,6 +17,8 @@ export async function advance(
 ): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
+    // Another host may have taken a paused one meanwhile.
+    if (!hasEnded(row.state) && !isUnowned(row) && !isOwn(service, row)) throw notOwn(service, row)
     if (row.state !== from) throw notRunning(row)
     const changed = await changeState(service, row, change)
     if (changed !== null) return changed

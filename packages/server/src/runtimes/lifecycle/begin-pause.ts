@@ -8,6 +8,9 @@ import { requireCheckpoints } from '../state/can-pause.ts'
 import { changeState, type Reason } from '../state/change-state.ts'
 import { finished } from './recover-pause.ts'
 
+/** The code of the reason of a pause by which a runtime moves to another host. */
+export const movingCode = 'moving'
+
 /** The reason for a pause, and its last check, as for `pauseRuntime`. */
 export interface PauseWish {
   readonly reason: Reason
@@ -34,6 +37,8 @@ export async function beginPause(
       reason,
       set: { pause_checkpoint_id: checkpointId },
       require: async (changes) => {
+        // The operator moves it, and not its project.
+        if (reason.code === movingCode) return
         await requireQuotas(service, changes, { projectId: ref.projectId, adds: { paused_runtimes: 1 } })
       },
     })

@@ -11,7 +11,13 @@ export async function forgetEnded({ links, store, thisHost }: Runtimes): Promise
   const rows = await store.db
     .selectFrom('runtimes')
     .select('runtime_id')
-    .where('host_id', '=', thisHost.hostId)
+    // Followers of a runtime that has left this host wait until another one resumes it.
+    .where(({ eb, or, and }) =>
+      or([
+        eb('host_id', '=', thisHost.hostId),
+        and([eb('host_id', 'is', null), eb('near_host_id', '=', thisHost.hostId)]),
+      ]),
+    )
     .where(notEnded)
     .execute()
   const live = new Set(rows.map(({ runtime_id }) => runtime_id))

@@ -10,7 +10,7 @@ import { dropCheckpoint } from '../state/drop-checkpoint.ts'
 import { writeTimeoutMs } from '../state/write-down.ts'
 import { becomePausedWithFiles } from './paused-with-files.ts'
 import { finished } from './recover-pause.ts'
-import { admitBack, giveUpResume } from './resume-runtime.ts'
+import { admitBack, fetchNeeded, giveUpResume } from './resume-runtime.ts'
 
 /** The time limit for the removal of an earlier resume, in milliseconds. */
 const removeTimeoutMs = 60_000
@@ -41,6 +41,7 @@ async function readBack(service: Runtimes, row: RuntimeRow, stopped: AbortSignal
   const holder = makeCheckpointId()
   try {
     await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
+    await fetchNeeded(service, row, signal)
     await engine.ensure({ ...specOf(row, { restoreOnly: true }), checkpointId }, signal)
     await failpoint('lose-memory.restored')
     const guest = new GuestClient(await engine.dial(runtimeId, signal))

@@ -6,7 +6,7 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import type { Reason } from '../state/change-state.ts'
 import { writeDown, writeTimeoutMs } from '../state/write-down.ts'
-import { beginPause, endOfPause, type PauseWish } from './begin-pause.ts'
+import { beginPause, endOfPause, movingCode, type PauseWish } from './begin-pause.ts'
 import { becomePaused, settlePausing } from './settle-pausing.ts'
 
 /** The reasons for a pause. */
@@ -14,6 +14,7 @@ export const pauseReasons = {
   requested: { code: 'requested', message: 'It was paused by a request.' },
   timeout: { code: 'timeout', message: 'Its timeout_secs had passed.' },
   idle: { code: 'idle', message: 'It was unused for its idle_timeout_secs.' },
+  move: { code: movingCode, message: 'It moves to another host.' },
 } as const satisfies Record<string, Reason>
 
 /**

@@ -26,6 +26,7 @@ export async function becomePausedWithFiles(
       image_digest: imageDigest,
       origin_image_digest: row.origin_image_digest ?? row.image_digest,
       pause_checkpoint_id: null,
+      near_host_id: null,
       paused_at: row.paused_at ?? service.now(),
       expires_at: null,
     },

@@ -1,3 +1,4 @@
+import { requireOwn } from '../../foundation/host/require-own.ts'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { isAlive } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -38,10 +39,11 @@ export async function recoverPause(
 
 /**
  * Returns a runtime's row after an interrupted transition is completed. Call it only within a
- * transition of this runtime.
+ * transition of this runtime. Throws `unavailable` if another host has it.
  */
 export async function finished(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
   const row = await findRuntime(service, ref)
+  if (row.state === 'pausing' || row.state === 'resuming') requireOwn(service, row)
   if (row.state === 'pausing') return settlePausing(service, ref)
   if (row.state === 'resuming') return backToPaused(service, ref, interrupted)
   return row

@@ -20,6 +20,7 @@ import { dropCheckpoint } from '../state/drop-checkpoint.ts'
 import { sourceSettingsOf } from '../state/source-settings.ts'
 import { advance } from './advance.ts'
 import { backToPaused } from './back-to-paused.ts'
+import { neededArtifacts, type PausedColumns } from './needed-artifacts.ts'
 import { finished, interrupted } from './recover-pause.ts'
 
 /**
@@ -35,9 +36,14 @@ const removeTimeoutMs = 60_000
  * Resumes a paused runtime in its stored state, under the same id. One whose pause has kept the
  * files alone boots. A running runtime is unchanged, and a concurrent resume is joined. On failure
  * the runtime stays paused with the reason, and loses nothing. If only `on_restore` fails, the
- * runtime runs and has the reason.
+ * runtime runs and has the reason. `onAdmitted` is called when the runtime is `resuming` on this
+ * host, unless a resume is joined.
  */
-export async function resumeRuntime(service: Runtimes, ref: RuntimeRef): Promise<RuntimeRow> {
+export async function resumeRuntime(
+  service: Runtimes,
+  ref: RuntimeRef,
+  onAdmitted: () => void = () => {},
+): Promise<RuntimeRow> {
   const now = await findRuntime(service, ref)
   if (now.state === 'running') return now
   return service.transitions.run(ref.runtimeId, 'resume', async (stopped) => {
@@ -46,7 +52,9 @@ export async function resumeRuntime(service: Runtimes, ref: RuntimeRef): Promise
     if (row.state !== 'paused') throw notRunning(row)
     if (service.closing.aborted) throw closes()
     try {
-      return await bringBack(service, await admitBack(service, row), stopped)
+      const resuming = await admitBack(service, row)
+      onAdmitted()
+      return await bringBack(service, resuming, stopped)
     } finally {
       service.restores.end(ref.runtimeId)
     }
@@ -131,6 +139,7 @@ async function restore(service: Runtimes, row: RuntimeRow, stopped: AbortSignal)
   // A runtime that an earlier resume left is not the paused one.
   await engine.remove(runtimeId, AbortSignal.timeout(removeTimeoutMs))
   await failpoint('resume.cleared')
+  await fetchNeeded(service, row, signal)
   // Without a checkpoint the pause has kept the files alone: the runtime boots.
   await engine.ensure({ ...specOf(row, { restoreOnly: checkpointId !== null }), checkpointId }, signal)
   await failpoint('resume.restored')
@@ -151,13 +160,24 @@ async function restore(service: Runtimes, row: RuntimeRow, stopped: AbortSignal)
   }
 }
 
+/** Brings the artifacts of a resume to this host, if another host had the runtime. */
+export async function fetchNeeded(
+  { artifacts }: Pick<Runtimes, 'artifacts'>,
+  row: PausedColumns,
+  signal: AbortSignal,
+): Promise<void> {
+  if (artifacts.isShared) for (const ref of neededArtifacts(row)) await artifacts.fetch(ref, signal)
+}
+
 async function becomeRunning(service: Runtimes, ref: RuntimeRef, reason: Reason | null): Promise<RuntimeRow> {
-  const { timeout_secs } = await findRuntime(service, ref)
+  const { timeout_secs, expires_at } = await findRuntime(service, ref)
+  // The deadline of a runtime that was paused only for a move goes on.
+  const deadline = expires_at ?? expiresAt(timeout_secs, service.now())
   return advance(service, ref, {
     from: 'resuming',
     to: 'running',
     reason,
-    set: { pause_checkpoint_id: null, paused_at: null, expires_at: expiresAt(timeout_secs, service.now()) },
+    set: { pause_checkpoint_id: null, near_host_id: null, paused_at: null, expires_at: deadline },
   })
 }
 

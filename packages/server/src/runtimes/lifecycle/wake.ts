@@ -1,6 +1,6 @@
 import { Waiters } from '@holt/async'
 import { HoltError } from '@holt/protocol'
-import { requireOwn } from '../../foundation/host/require-own.ts'
+import { isUnowned, notOwn, requireOwn } from '../../foundation/host/require-own.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -11,17 +11,29 @@ import { resumeRuntime } from './resume-runtime.ts'
 /**
  * Returns a project's runtime when it runs. Resumes a paused one if that is allowed, and waits for
  * a transition in progress. Throws `runtime_paused` if a resume is not allowed, and the error for
- * its state if it has ended or never ran. `gone` ends the wait, but not the resume.
+ * its state if it has ended or never ran. `gone` ends the wait, but not the resume. Throws
+ * `unavailable` if another host has the runtime, or shall have it.
  */
 export async function findAwake(service: Runtimes, ref: RuntimeRef, gone: AbortSignal): Promise<RuntimeRow> {
   for (;;) {
     const row = await findRuntime(service, ref)
-    if (!hasEnded(row.state)) requireOwn(service, row)
+    const belongsToNone = isUnowned(row)
+    if (!hasEnded(row.state) && !belongsToNone) requireOwn(service, row)
     if (row.state === 'running') return row
+    const leaves = service.leaving.of(ref.runtimeId)
+    if (leaves !== null) {
+      await waitFor(
+        leaves.catch(() => {}),
+        gone,
+      )
+      continue
+    }
     if (row.state === 'paused' && row.auto_resume === 0)
       throw new HoltError('runtime_paused', 'The runtime is paused, and requests do not resume it.', {
         details: { runtime_id: row.runtime_id, state: row.state },
       })
+    // The entry finds a host that may take it.
+    if (belongsToNone && service.leaving.isDraining) throw notOwn(service, row)
     const underWay = row.state === 'pausing' || row.state === 'resuming'
     if (row.state === 'paused' || (row.state === 'resuming' && row.auto_resume === 1))
       await waitFor(resumeRuntime(service, ref), gone)

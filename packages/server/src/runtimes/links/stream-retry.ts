@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isBreak } from '../../foundation/errors/engine-errors.ts'
+import { isUnowned, requireOwn } from '../../foundation/host/require-own.ts'
 import { findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { hasEnded } from '../../foundation/rows/states.ts'
 import type { Runtimes } from '../runtimes.ts'
 import type { RuntimeLink } from './runtime-link.ts'
 
@@ -43,7 +45,7 @@ export class StreamRetry {
    * Resolves when the runtime is available again after `error` broke a stream. Waits during a
    * checkpoint, and for a resume, which it does not cause. Rejects with `error` if that is not a
    * break, and with the signal's reason if it is aborted. Rejects with the runtime's state if it
-   * has ended.
+   * has ended, and with `unavailable` if it runs on another host.
    */
   async after(error: unknown): Promise<void> {
     this.#signal.throwIfAborted()
@@ -68,6 +70,7 @@ export class StreamRetry {
     await this.#link.whenOpen(this.#signal)
     this.#holds = this.#link.holds
     const row = await findRuntime(this.#service, this.#ref)
+    if (!hasEnded(row.state) && !isUnowned(row)) requireOwn(this.#service, row)
     if (row.state === 'running' || row.state === 'pausing') return true
     const isClosing = transitions.has(this.#ref.runtimeId) || !this.#link.isOpen
     if (row.state === 'paused' && isClosing) return false

@@ -56,6 +56,8 @@ export class Pools {
   readonly #resisting = new Set<string>()
   /** The last known room of the host, without the members in creation. */
   #room: HostRoom | null = null
+  /** True while the host may have no members: it gets no new runtimes. */
+  isSuspended = false
   #looks = 0
   #making = 0
   #makingMax = 1
@@ -98,7 +100,7 @@ export class Pools {
    * counts as one claim.
    */
   claim(shape: PoolShape, templateName: string, { again }: { readonly again: boolean }): PoolMember | null {
-    if (this.#limits.ceiling === 0) return null
+    if (this.#limits.ceiling === 0 || this.isSuspended) return null
     const { now, metrics } = this.#service()
     const pool = this.#poolOf(shape, templateName)
     const member = sameShape(pool.shape, shape) ? pool.take() : null
@@ -164,6 +166,11 @@ export class Pools {
     }
     this.#makingMax = makingAtOnce(facts)
     this.#follow(shapes)
+    if (this.isSuspended) {
+      for (const pool of this.#pools.values()) this.#giveUp(pool.takeAll())
+      this.#retryRemovals()
+      return
+    }
     for (const pool of this.#pools.values()) pool.costMiB ??= await memberCostMiB(service, pool.shape)
     this.#resize()
     this.#giveBack(room)
@@ -232,7 +239,7 @@ export class Pools {
   #refill(busy: boolean): void {
     const { closing, now } = this.#service()
     const max = busy ? 1 : this.#makingMax
-    while (!closing.aborted && this.#room !== null && this.#making < max) {
+    while (!closing.aborted && !this.isSuspended && this.#room !== null && this.#making < max) {
       const at = now()
       const [pool] = [...this.#pools.values()]
         .filter((each) => each.lacking(at) > 0)
@@ -259,7 +266,7 @@ export class Pools {
         const signal = AbortSignal.any([service.closing, AbortSignal.timeout(makeTimeoutMs)])
         const member = await pool.making(() => makeMember(service, shape, signal))
         // Meanwhile the template may be another one, or gone.
-        if (this.#pools.get(poolKey(shape)) !== pool || !pool.add(member)) this.discard(member)
+        if (this.isSuspended || this.#pools.get(poolKey(shape)) !== pool || !pool.add(member)) this.discard(member)
       } catch (error) {
         if (!service.closing.aborted)
           service.log.warn({ err: error, template: pool.templateName }, 'a runtime for the pool could not be made')

@@ -1,5 +1,6 @@
 import type { Observed } from '@holt/engine'
 import { pause } from '../../foundation/async/pause.ts'
+import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { notEnded } from '../../foundation/rows/not-ended.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -91,9 +92,10 @@ async function compareOne(service: Runtimes, id: string): Promise<void> {
   if (row === null) return observed === null ? undefined : reportUnknown(service, observed)
   if (service.starts.has(id) || service.transitions.has(id)) return compareAfterChange(service, id)
   const ref = { projectId: row.project_id, runtimeId: id }
-  if (hasEnded(row.state) || row.host_id !== service.thisHost.hostId) {
-    // Its row says that it has ended, or that it is another host's.
+  if (hasEnded(row.state)) {
     if (observed !== null) await service.engine.remove(id, AbortSignal.timeout(removeTimeoutMs))
+  } else if (row.host_id !== service.thisHost.hostId) {
+    if (observed !== null) await removeForeign(service, ref)
   } else if (row.state === 'starting') {
     await fail(service, row, startInterrupted)
   } else if (row.state === 'pausing' || row.state === 'resuming' || row.state === 'paused') {
@@ -108,6 +110,19 @@ async function compareOne(service: Runtimes, id: string): Promise<void> {
     // After a start of the service: until here nothing listened, and nothing left the runtime.
     await service.networks.sync(ref)
   }
+}
+
+/**
+ * Removes the parts on this host of a runtime that is another host's, or nobody's. This host may
+ * take it at any moment, so its row is read again while nothing else acts on it.
+ */
+async function removeForeign(service: Runtimes, ref: RuntimeRef): Promise<void> {
+  await service.transitions.run(ref.runtimeId, 'recovery', async () => {
+    const row = await findRuntime(service, ref)
+    if (row.host_id !== service.thisHost.hostId)
+      await service.engine.remove(ref.runtimeId, AbortSignal.timeout(removeTimeoutMs))
+    return row
+  })
 }
 
 /** Fails a runtime. A runtime that changed meanwhile is compared again. */

@@ -36,7 +36,7 @@ function columnsOf(
   return {
     ...(metadata === undefined ? {} : { metadata_json: JSON.stringify(metadata) }),
     ...(timeout_secs === undefined ? {} : { timeout_secs }),
-    ...(timeout_secs !== undefined && counts ? { expires_at: expiresAt(timeout_secs, at) } : {}),
+    ...(timeout_secs === undefined ? {} : { expires_at: counts ? expiresAt(timeout_secs, at) : null }),
     ...(on_timeout === undefined ? {} : { on_timeout }),
     ...(idle_timeout_secs === undefined ? {} : { idle_timeout_secs }),
     ...(auto_resume === undefined ? {} : { auto_resume: auto_resume ? 1 : 0 }),

@@ -1,6 +1,7 @@
 import type { RuntimeState } from '@holt/protocol'
 import type { Updateable } from 'kysely'
-import { requireOwn } from '../../foundation/host/require-own.ts'
+import { isUnowned, requireOwn } from '../../foundation/host/require-own.ts'
+import { ownedBy } from '../../foundation/host/this-host.ts'
 import { hasEnded, mayFollow } from '../../foundation/rows/states.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
@@ -22,7 +23,14 @@ export interface StateChange {
   /** Further columns of its row that change with the state. */
   readonly set?: Pick<
     Updateable<Tables['runtimes']>,
-    'pause_checkpoint_id' | 'paused_at' | 'expires_at' | 'image_digest' | 'origin_image_digest'
+    | 'pause_checkpoint_id'
+    | 'paused_at'
+    | 'expires_at'
+    | 'image_digest'
+    | 'origin_image_digest'
+    | 'host_id'
+    | 'host_epoch'
+    | 'near_host_id'
   >
   /** True for what another host has to do: a runtime that shall end. Default false. */
   readonly isWish?: boolean
@@ -34,7 +42,7 @@ export interface StateChange {
  * Changes the state of a runtime of this host: its row and event in one transaction, if the row has
  * not changed since it was read, and is still this host's. Returns the new row. Returns null if the
  * row has changed, and the caller reads it again. Throws `unavailable` if another host has the
- * runtime.
+ * runtime. This host takes a runtime that belongs to none.
  */
 export async function changeState(
   service: Runtimes,
@@ -42,7 +50,8 @@ export async function changeState(
   { to, reason = null, set = {}, require = async () => {}, isWish = false }: StateChange,
 ): Promise<RuntimeRow | null> {
   if (!mayFollow(row.state, to)) throw new Error(`a runtime that is ${row.state} cannot become ${to}`)
-  if (!isWish) requireOwn(service, row)
+  const isTaken = isUnowned(row)
+  if (!isWish && !isTaken) requireOwn(service, row)
   const at = service.now()
   // That a runtime was started is nothing that a power cut could take by itself: the runtime goes
   // with it.
@@ -60,14 +69,15 @@ export async function changeState(
         updated_at: at,
         revision: row.revision + 1,
         ...(to === 'running' && row.started_at === null ? { started_at: at } : {}),
+        ...(isTaken ? ownedBy(service.thisHost) : {}),
         ...set,
         ...(hasEnded(to) ? { ended_at: at } : {}),
       })
       .where('project_id', '=', row.project_id)
       .where('runtime_id', '=', row.runtime_id)
       .where('revision', '=', row.revision)
-      .where('host_id', '=', row.host_id)
-      .where('host_epoch', '=', row.host_epoch)
+      .where('host_id', isTaken ? 'is' : '=', row.host_id)
+      .where('host_epoch', isTaken ? 'is' : '=', row.host_epoch)
       .returningAll()
       .executeTakeFirst()
     if (changed === undefined) return null

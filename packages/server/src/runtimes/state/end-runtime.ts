@@ -1,5 +1,5 @@
 import { failpoint } from '@holt/failpoints'
-import { isOwn, notOwn } from '../../foundation/host/require-own.ts'
+import { isOwn, isUnowned, notOwn } from '../../foundation/host/require-own.ts'
 import { findRuntime, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -54,7 +54,7 @@ async function beginEnd(service: Runtimes, ref: RuntimeRef, end: End | null): Pr
     if (row.state === 'terminating' && !isOwn(service, row)) throw notOwn(service, row)
     if (row.state === 'terminating') return row
     if (end?.still(row) === false) return row
-    const isWish = !isOwn(service, row)
+    const isWish = !isOwn(service, row) && !isUnowned(row)
     // The host of the runtime ends it when it is back, or there is a verdict against it.
     const changed = await changeState(service, row, { to: 'terminating', reason: end?.reason ?? null, isWish })
     if (changed !== null && isWish) throw notOwn(service, changed)

@@ -11,7 +11,7 @@ function start(hostId: string | null) {
     asked.push(`${type} ${projectId} ${id}`)
     return rows.row
   }
-  const cache = new OwnerCache({ find }, { hostId: 'me', monotonic: () => now })
+  const cache = new OwnerCache({ find, choose: find }, { hostId: 'me', monotonic: () => now })
   return { cache, asked, rows, wait: (ms: number) => (now += ms) }
 }
 

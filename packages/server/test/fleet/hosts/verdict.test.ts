@@ -1,26 +1,8 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { openStore, type Store } from '../../../src/foundation/store/open-store.ts'
+import { expect, test, vi } from 'vitest'
 import { beatsOf, hostRow, pass, startHost, type TestHost } from '../../support/fleet.ts'
-import { hasPostgres, startCluster } from '../../support/postgres-cluster.ts'
-import { openTestStore } from '../../support/test-store.ts'
+import { fleetStores } from '../../support/fleet-stores.ts'
 
 const path = '/v1/agents/runtime'
-
-async function sqlite(): Promise<Store> {
-  const store = await openTestStore()
-  onTestFinished(() => store.close())
-  return store
-}
-
-async function postgres(): Promise<Store> {
-  const cluster = await startCluster()
-  onTestFinished(() => cluster[Symbol.asyncDispose]())
-  const store = await openStore({ type: 'postgres', url: cluster.url('postgres'), fleet: true }, () => undefined)
-  onTestFinished(() => store.close())
-  return store
-}
-
-const stores = [['SQLite', sqlite], ...(hasPostgres() ? [['PostgreSQL', postgres] as const] : [])] as const
 
 const stateOf = async ({ server }: TestHost, id: string) => (await server.ask('GET', `${path}/${id}`)).json
 
@@ -29,7 +11,7 @@ function askFenced({ server }: TestHost, ...request: Parameters<TestHost['server
   return server.ask(...request).catch(() => server.ask(...request))
 }
 
-test.each(stores)('over %s a host compares its engine with its own rows alone', async (_, open) => {
+test.each(fleetStores)('over %s a host compares its engine with its own rows alone', async (_, open) => {
   const store = await open()
   const one = await startHost(store)
   const id = await one.server.makeRuntime()
@@ -45,7 +27,7 @@ test.each(stores)('over %s a host compares its engine with its own rows alone', 
   expect(await one.engine.inspect(id)).toBeNull()
 })
 
-test.each(stores)('over %s a silent host is fenced, and lost afterwards', async (_, open) => {
+test.each(fleetStores)('over %s a silent host is fenced, and lost afterwards', async (_, open) => {
   const store = await open()
   const [one, two] = [await startHost(store), await startHost(store)]
   const [running, paused, doomed] = [
@@ -90,7 +72,8 @@ test.each(stores)('over %s a silent host is fenced, and lost afterwards', async 
 })
 
 test('a host that reaches the fleet again before a verdict continues', async () => {
-  const store = await sqlite()
+  const [[, open]] = fleetStores as [(typeof fleetStores)[number]]
+  const store = await open()
   const [one, two] = [await startHost(store), await startHost(store)]
   const id = await one.server.makeRuntime()
   one.cable.isCut = true
@@ -104,7 +87,8 @@ test('a host that reaches the fleet again before a verdict continues', async () 
 })
 
 test('a host that an operator has forgotten does not start', async () => {
-  const store = await sqlite()
+  const [[, open]] = fleetStores as [(typeof fleetStores)[number]]
+  const store = await open()
   const one = await startHost(store)
   await store.db.updateTable('hosts').set({ state: 'gone' }).execute()
   await expect(one.restart()).rejects.toThrow('the fleet has forgotten this host')

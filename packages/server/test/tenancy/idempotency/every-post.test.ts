@@ -110,6 +110,7 @@ const elsewhere: ReadonlySet<RouteName> = new Set([
   'uploadContext',
   'cordonHost',
   'uncordonHost',
+  'drainHost',
   'loseHost',
   'forgetHost',
 ])

@@ -19,6 +19,7 @@ import { snapshotRecords } from './0018-snapshot-records.ts'
 import { buildRequestRows } from './0019-build-request-rows.ts'
 import { hosts } from './0020-hosts.ts'
 import { artifacts } from './0021-artifacts.ts'
+import { drains } from './0023-drains.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -47,4 +48,5 @@ export const migrations: readonly string[] = [
   buildRequestRows,
   hosts,
   artifacts,
+  drains,
 ]

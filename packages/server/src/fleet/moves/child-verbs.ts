@@ -1,0 +1,125 @@
+import { rankHosts } from '@holt/placement'
+import { ForkRuntime, HoltError } from '@holt/protocol'
+import { z } from 'zod'
+import { fetchFiles, storeFiles } from '../../artifacts/artifacts.ts'
+import type { HostDirectory } from '../../foundation/host/host-directory.ts'
+import { ownedBy } from '../../foundation/host/this-host.ts'
+import { findRuntime, refOf } from '../../foundation/rows/find-runtime.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { copyNetwork } from '../../resources/network/former-network.ts'
+import type { MakeChildElsewhere } from '../../runtimes/forks/fork-hosts.ts'
+import { makeChild } from '../../runtimes/forks/make-child.ts'
+import type { Runtimes } from '../../runtimes/runtimes.ts'
+import type { OpenPeers } from '../forwarding/open-peers.ts'
+import type { PeerVerbs } from '../peers/peer-verbs.ts'
+
+/** The path of the request to make a child of a fork. */
+const childPath = '/peer/child'
+
+/** The time for another host to make a child, in milliseconds. It fetches the checkpoint first. */
+const childTimeoutMs = 600_000
+
+/** The hosts that are asked for one child. */
+const mostAsked = 3
+
+const Id = z.string().max(64)
+
+const Child = z.strictObject({
+  projectId: Id,
+  parentId: Id,
+  id: Id,
+  checkpointId: Id,
+  checkpointBytes: z.number(),
+  request: ForkRuntime,
+})
+type Child = z.infer<typeof Child>
+
+/**
+ * Returns the verb by which a host makes a child of a runtime of another host, and owns it. The
+ * checkpoint comes from that host or from the object store.
+ */
+export function childVerbs(service: Runtimes): PeerVerbs {
+  return {
+    [childPath]: async (question, signal) => {
+      const { projectId, parentId, id, checkpointId, checkpointBytes, request } = Child.parse(question)
+      const parent = await findRuntime(service, { projectId, runtimeId: parentId })
+      const { artifacts, holds } = service
+      holds.hold(id, checkpointId)
+      try {
+        await fetchFiles(artifacts, { imageDigest: parent.image_digest, checkpointId }, signal)
+        const network = await copyNetwork(service, refOf(parent))
+        await makeChild(service, parent, { id, checkpointId, checkpointBytes, request, network })
+      } finally {
+        holds.release(id)
+      }
+    },
+  }
+}
+
+/** Returns the function that lets other hosts make the children that this one has no room for. */
+export function childrenElsewhere(service: Runtimes, peers: () => Pick<OpenPeers, 'ask'> | null): MakeChildElsewhere {
+  return async (parent, { id, checkpointId, checkpointBytes, request }) => {
+    const { thisHost, hosts, closing, artifacts } = service
+    const ref = { projectId: parent.project_id, runtimeId: id }
+    const candidates = childHosts(hosts, { parent, ownHostId: thisHost.hostId })
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(childTimeoutMs)])
+    await using _hold = await holdArtifact(service, { artifactId: checkpointId, holder: id })
+    if (candidates.length > 0) await storeFiles(artifacts, { imageDigest: parent.image_digest, checkpointId }, signal)
+    let refusal: unknown = new HoltError('capacity_exhausted', 'No host of the fleet has room for the child.')
+    for (const hostId of candidates.slice(0, mostAsked)) {
+      const { project_id: projectId, runtime_id: parentId } = parent
+      const question: Child = { projectId, parentId, id, checkpointId, checkpointBytes, request }
+      try {
+        await peers()?.ask(hostId, childPath, question, signal)
+        return await findRuntime(service, ref)
+      } catch (error) {
+        refusal = error
+        if (!isRefusal(error)) break
+      }
+    }
+    throw refusal
+  }
+}
+
+/** Returns the hosts that may make a child: ready ones of the class of this host. */
+function childHosts(
+  hosts: HostDirectory,
+  { parent, ownHostId }: { readonly parent: RuntimeRow; readonly ownHostId: string },
+): readonly string[] {
+  const classId = hosts.rows.find(({ host_id }) => host_id === ownHostId)?.class_id ?? null
+  const fitting = hosts.rows.filter(
+    ({ host_id, state, class_id }) =>
+      host_id !== ownHostId && state === 'ready' && class_id === classId && hosts.silentMs(host_id) === null,
+  )
+  return rankHosts(
+    parent.runtime_id,
+    fitting.map(({ host_id }) => host_id),
+  )
+}
+
+/** Returns true if a host has made nothing, so that another one may be asked. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof HoltError)) return error instanceof Error && error.name === 'Unreachable'
+  return error.code === 'capacity_exhausted' || error.code === 'disk_full'
+}
+
+/** Keeps an artifact in the object store until the result is disposed of, or this epoch is over. */
+async function holdArtifact(
+  { store, thisHost }: Runtimes,
+  { artifactId, holder }: { readonly artifactId: string; readonly holder: string },
+): Promise<AsyncDisposable> {
+  await store.db
+    .insertInto('artifact_holds')
+    .values({ artifact_id: artifactId, holder, ...ownedBy(thisHost) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await store.db
+        .deleteFrom('artifact_holds')
+        .where('artifact_id', '=', artifactId)
+        .where('holder', '=', holder)
+        .execute()
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { Semaphore } from '@holt/async'
+import { isOwn } from '../../foundation/host/require-own.ts'
+import { refOf } from '../../foundation/rows/find-runtime.ts'
+import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { Attempts } from '../../runtimes/lifecycle/attempts.ts'
+import type { Runtimes } from '../../runtimes/runtimes.ts'
+import type { Reason } from '../../runtimes/state/change-state.ts'
+import { endRuntime } from '../../runtimes/state/end-runtime.ts'
+import { canMove } from './can-move.ts'
+import { beginDrain, endDrain, isEmptied } from './end-drain.ts'
+import { moveAway, type ResumeElsewhere } from './move-away.ts'
+
+/** The reason of a runtime that could not move, and whose host was emptied. */
+const drained: Reason = {
+  code: 'host_drained',
+  message: 'Its host was emptied, and it could not move to another one.',
+}
+
+/** The runtimes that are moved at once. */
+const atOnce = 8
+
+/**
+ * Empties this host while an operator wants that: moves its running runtimes, ends the others when
+ * the deadline is over, and gives back its pools. Paused runtimes leave by themselves
+ * (`Releases`). Everything is repeated by each look, so a restart of the service forgets nothing.
+ */
+export class Drain {
+  readonly #service: Runtimes
+  readonly #resumeElsewhere: ResumeElsewhere
+  readonly #attempts: Attempts
+  readonly #turns = new Semaphore(atOnce)
+
+  constructor(service: Runtimes, resumeElsewhere: ResumeElsewhere) {
+    this.#service = service
+    this.#resumeElsewhere = resumeElsewhere
+    this.#attempts = new Attempts(service.monotonic)
+  }
+
+  /** Looks at what is left. Does not wait for moves. */
+  async look(): Promise<void> {
+    const { hosts, thisHost, leaving, pools } = this.#service
+    const own = hosts.rows.find(({ host_id }) => host_id === thisHost.hostId)
+    if (own === undefined) return
+    leaving.isDraining = own.state === 'draining'
+    pools.isSuspended = own.state === 'draining' || own.state === 'cordoned'
+    if (!leaving.isDraining) return
+    if (own.drain_until === null) await beginDrain(this.#service)
+    const rows = await this.#rows()
+    if (rows.length === 0 && (await isEmptied(this.#service))) return endDrain(this.#service)
+    const { links, now } = this.#service
+    const isLate = own.drain_until !== null && own.drain_until <= now()
+    const running = rows.filter(({ state }) => state === 'running')
+    const order = (row: RuntimeRow) => links.activity(row.runtime_id)
+    // Unused ones come first: their clients notice nothing.
+    running.sort((one, other) => order(one).open - order(other).open || order(one).lastUsedAt - order(other).lastUsedAt)
+    for (const row of running)
+      this.#attempts.begin(
+        { id: row.runtime_id, what: 'drain' },
+        () => this.#leave(row, isLate),
+        (err) => this.#service.log.warn({ err, runtime_id: row.runtime_id }, 'a runtime could not leave this host yet'),
+      )
+    this.#attempts.keep(new Set(rows.map(({ runtime_id }) => runtime_id)))
+  }
+
+  async #rows(): Promise<RuntimeRow[]> {
+    const { store, thisHost } = this.#service
+    return store.db
+      .selectFrom('runtimes')
+      .selectAll()
+      .where('host_id', '=', thisHost.hostId)
+      .where('ended_at', 'is', null)
+      .execute()
+  }
+
+  async #leave(row: RuntimeRow, isLate: boolean): Promise<void> {
+    const service = this.#service
+    const still = (now: RuntimeRow) => service.leaving.isDraining && isOwn(service, now)
+    if (isLate && !(await canMove(service, row))) return endRuntime(service, refOf(row), { reason: drained, still })
+    if (!(await canMove(service, row))) return
+    await this.#turns.run(
+      () => moveAway(service, row, { still, resumeElsewhere: this.#resumeElsewhere }),
+      service.closing,
+    )
+  }
+}

@@ -1,0 +1,67 @@
+import type { ArtifactRef } from '@holt/engine'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
+import type { Runtimes } from '../../runtimes/runtimes.ts'
+
+/** The time limit for the upload of the artifacts that are left, in milliseconds. */
+const storeTimeoutMs = 3_600_000
+
+/** The time for runtimes that cannot move if nobody has set one, in milliseconds. */
+const usualMs = 1_800_000
+
+/** Sets the deadline of a drain that has none: the Node of the host was cordoned, for example. */
+export async function beginDrain({ store, thisHost, now }: Runtimes): Promise<void> {
+  await store.db
+    .updateTable('hosts')
+    .set({ drain_until: now() + usualMs })
+    .where('host_id', '=', thisHost.hostId)
+    .where('epoch', '=', thisHost.epoch)
+    .where('wanted', '=', 'draining')
+    .where('drain_until', 'is', null)
+    .execute()
+}
+
+/**
+ * Returns true if nothing but runtimes keeps this host from being empty: it has no pool members, no
+ * builds and no snapshots under way, and everything that only its disk had is stored.
+ */
+export async function isEmptied({ store, thisHost, artifacts, closing }: Runtimes): Promise<boolean> {
+  const { db } = store
+  const { hostId } = thisHost
+  const left = [
+    db.selectFrom('pool_members').select('runtime_id').where('host_id', '=', hostId).limit(1),
+    db.selectFrom('builds').select('build_id').where('host_id', '=', hostId).where('ended_at', 'is', null).limit(1),
+    db
+      .selectFrom('snapshots')
+      .select('snapshot_id')
+      .where('host_id', '=', hostId)
+      .where('state', '=', 'writing')
+      .limit(1),
+  ]
+  for (const query of left) if ((await query.executeTakeFirst()) !== undefined) return false
+  const local = await db
+    .selectFrom('artifacts')
+    .select(['artifact_id', 'kind'])
+    .where('host_id', '=', hostId)
+    .where('state', '=', 'local')
+    .execute()
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(storeTimeoutMs)])
+  for (const { artifact_id: id, kind } of local) await artifacts.store({ kind, id } as ArtifactRef, signal)
+  return true
+}
+
+/** Ends the drain of this host, which is empty: it stays cordoned. */
+export async function endDrain({ store, thisHost, log }: Runtimes): Promise<void> {
+  const { hostId, epoch } = thisHost
+  const ended = await store.change(aloneWithRow, (changes) =>
+    changes
+      .updateTable('hosts')
+      .set({ state: 'cordoned', wanted: 'cordoned', drain_until: null })
+      .where('host_id', '=', hostId)
+      .where('epoch', '=', epoch)
+      .where('state', '=', 'draining')
+      .where('wanted', '=', 'draining')
+      .returning('host_id')
+      .executeTakeFirst(),
+  )
+  if (ended !== undefined) log.info({ host_id: hostId }, 'this host is empty')
+}

@@ -1,0 +1,33 @@
+import { pause } from '../../foundation/async/pause.ts'
+import type { Runtimes } from '../../runtimes/runtimes.ts'
+import { AwayLinks } from './away-links.ts'
+import { Drain } from './drain.ts'
+import type { ResumeElsewhere } from './move-away.ts'
+import { Releases } from './releases.ts'
+
+/** The longest interval of looks, in milliseconds. */
+const lookMs = 1_000
+
+interface MovesOptions {
+  /** The interval of beats, in milliseconds. Looks are as frequent at least. */
+  readonly beatMs: number
+  readonly resumeElsewhere: ResumeElsewhere
+}
+
+/**
+ * Gives this host's paused runtimes to the fleet, and empties it while an operator wants that. Ends
+ * when the service closes. Never rejects.
+ */
+export async function keepMoves(service: Runtimes, { beatMs, resumeElsewhere }: MovesOptions): Promise<void> {
+  const { closing, thisHost, log } = service
+  const steps = [new Drain(service, resumeElsewhere), new Releases(service), new AwayLinks(service)]
+  while (!closing.aborted) {
+    for (const step of steps) {
+      if (thisHost.fenced || closing.aborted) continue
+      await step.look().catch((err: unknown) => {
+        if (!closing.aborted) log.warn({ err }, 'the runtimes that leave this host could not be looked at')
+      })
+    }
+    await pause(Math.min(lookMs, beatMs), closing)
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { takePaused } from '../../runtimes/lifecycle/take-paused.ts'
+import type { Runtimes } from '../../runtimes/runtimes.ts'
+import type { OpenPeers } from '../forwarding/open-peers.ts'
+import type { RowOwners } from '../forwarding/row-owners.ts'
+import type { PeerVerbs } from '../peers/peer-verbs.ts'
+import type { ResumeElsewhere } from './move-away.ts'
+
+/** The path of the request to take a paused runtime. */
+const takePath = '/peer/take'
+
+/** The time for another host to take a runtime, in milliseconds. Its resume goes on afterwards. */
+const takeTimeoutMs = 30_000
+
+const Take = z.strictObject({ projectId: z.string().max(64), runtimeId: z.string().max(64) })
+
+/** Returns what this host does for another one that is emptied. */
+export function moveVerbs(service: Runtimes): PeerVerbs {
+  return {
+    [takePath]: async (question) => {
+      await takePaused(service, Take.parse(question))
+    },
+  }
+}
+
+/** Returns the function that lets another host resume a paused runtime that has left this one. */
+export function resumeElsewhere(
+  { log, closing }: Runtimes,
+  { owners, peers }: { readonly owners: RowOwners; readonly peers: () => Pick<OpenPeers, 'ask'> | null },
+): ResumeElsewhere {
+  return async ({ projectId, runtimeId }: RuntimeRef) => {
+    try {
+      const chosen = await owners.choose({ type: 'runtime', projectId, id: runtimeId, wakes: 'resume' })
+      if (chosen?.isChosen !== true) return
+      const signal = AbortSignal.any([closing, AbortSignal.timeout(takeTimeoutMs)])
+      await peers()?.ask(chosen.hostId, takePath, { projectId, runtimeId } satisfies z.infer<typeof Take>, signal)
+    } catch (err) {
+      // The next request resumes it.
+      log.warn({ err, runtime_id: runtimeId }, 'no other host has resumed a runtime that left this one')
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { type ErrorCode, errorCatalogue, HoltError } from '@holt/protocol'
+import { z } from 'zod'
+import { PeerConnection } from './peer-connection.ts'
+import type { PeerLinks } from './peer-links.ts'
+import type { PeerStream } from './peer-listener.ts'
+
+/** The protocol of a stream that carries one question of a host to another (RFC 8441, 4). */
+export const verbProtocol = 'holt-verb'
+
+/** The most bytes of a question and of its answer. */
+const maxBytes = 1024 * 1024
+
+/** The verbs of a host for others, by their paths. Each gets JSON and returns JSON. */
+export type PeerVerbs = Readonly<Record<string, (question: unknown, signal: AbortSignal) => Promise<unknown>>>
+
+const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]
+
+const Failure = z.strictObject({
+  code: z.enum(codes),
+  message: z.string(),
+  hint: z.string(),
+  details: z.record(z.string(), z.unknown()).nullable(),
+})
+
+const Told = z.strictObject({ answer: z.unknown(), failure: Failure.nullable() })
+
+/**
+ * Asks another host, and returns its answer. Throws the error of the host, and `Unreachable` if it
+ * did not accept the question.
+ */
+export async function askPeer(
+  links: PeerLinks,
+  hostId: string,
+  { path, question, signal }: { readonly path: string; readonly question: unknown; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const opened = await links.open(hostId, 'small', { headers: { ':protocol': verbProtocol, ':path': path }, signal })
+  if (opened.type === 'refused') throw new HoltError('unavailable', `The other host refused with ${opened.status}.`)
+  const { connection } = opened
+  const leave = () => connection.destroy()
+  signal.addEventListener('abort', leave)
+  try {
+    connection.end(JSON.stringify(question))
+    const { answer, failure } = Told.parse(JSON.parse(await readAll(connection)))
+    if (failure === null) return answer
+    const { code, message, hint, details } = failure
+    throw new HoltError(code, message, { hint, ...(details === null ? {} : { details }) })
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    throw error
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+/** Answers a stream with a question of another host. Refuses an unknown one with 404. */
+export async function answerVerb(verbs: PeerVerbs, { stream, headers }: PeerStream): Promise<void> {
+  const path = headers[':path'] ?? ''
+  const verb = Object.hasOwn(verbs, path) ? verbs[path] : undefined
+  if (headers[':method'] !== 'CONNECT' || verb === undefined) {
+    stream.respond({ ':status': 404 }, { endStream: true })
+    return
+  }
+  stream.respond({ ':status': 200 })
+  const connection = new PeerConnection(stream)
+  const left = new AbortController()
+  connection.once('close', () => left.abort(new Error('the other host has given up')))
+  const told = await verb(JSON.parse(await readAll(connection)), left.signal).then(
+    (answer) => ({ answer: answer ?? null, failure: null }),
+    (error: unknown) => {
+      const {
+        code,
+        message,
+        hint,
+        details = null,
+      } = error instanceof HoltError ? error : new HoltError('internal', 'The other host failed.')
+      return { answer: null, failure: { code, message, hint, details } }
+    },
+  )
+  if (!connection.destroyed) connection.end(JSON.stringify(told))
+}
+
+async function readAll(connection: PeerConnection): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of connection as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > maxBytes) throw new Error('the message of another host is too long')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}

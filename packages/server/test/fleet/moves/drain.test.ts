@@ -1,0 +1,119 @@
+import { expect, test, vi } from 'vitest'
+import { hostRow, type TestHost } from '../../support/fleet.ts'
+import { fleetStores } from '../../support/fleet-stores.ts'
+import { inside } from '../../support/inside.ts'
+import {
+  expectFile,
+  type MovingFleet,
+  makeWithFile,
+  runtimePath as path,
+  patience,
+  pauseAt,
+  rowOf,
+  shown,
+  startMovingFleet,
+} from '../../support/moving-fleet.ts'
+
+async function drain(at: TestHost, host: TestHost, json: object = {}) {
+  return at.server.ask('POST', `/v1/agents/host/${host.hostId}/drain`, { json })
+}
+
+async function isEmpty({ store }: MovingFleet, host: TestHost): Promise<void> {
+  const emptied = async () => {
+    const { state, wanted } = await hostRow(store, host)
+    return state === 'cordoned' && wanted === 'cordoned'
+  }
+  await vi.waitUntil(emptied, patience)
+}
+
+test.each(fleetStores)('over %s a drained host loses nothing, and ends empty', async (_, open) => {
+  const fleet = await startMovingFleet(2, { store: await open() })
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const paused = await makeWithFile(one)
+  await pauseAt(one, paused)
+  const used = await makeWithFile(one)
+  const command = await inside(one.server).start(used, 'sleep')
+  const plan = await drain(two, one, { dry_run: true })
+  expect(plan.json).toMatchObject({ drains: false, moving: 1, ending: 0, problems: [] })
+  expect((await hostRow(fleet.store, one)).wanted).toBe('ready')
+
+  expect((await drain(two, one)).json).toMatchObject({ drains: true, moving: 1 })
+  await isEmpty(fleet, one)
+  expect(await one.engine.inspect(used)).toBeNull()
+  // A runtime in use is resumed at once, with its programs.
+  await vi.waitUntil(async () => (await shown(two, used)).state === 'running', patience)
+  expect(await inside(one.server).running(used)).toEqual([command])
+  await expectFile(one, used)
+  await expectFile(one, paused)
+  expect((await rowOf(fleet, paused)).host_id).toBe(two.hostId)
+  expect((await two.server.ask('POST', `/v1/agents/host/${one.hostId}/uncordon`)).status).toBe(204)
+  await vi.waitUntil(async () => (await hostRow(fleet.store, one)).state === 'ready', patience)
+})
+
+test('requests wait while their runtime moves', async () => {
+  const fleet = await startMovingFleet(2)
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const ids = [await makeWithFile(one), await makeWithFile(one), await makeWithFile(one)]
+  let isOver = false
+  const users = ids.map(async (id, at) => {
+    let reads = 0
+    while (!isOver) {
+      const host = fleet.hosts[(at + reads) % 2] as TestHost
+      const { status, text } = await host.server.ask('GET', `${path}/${id}/files/content?path=/workspace/a`)
+      // The request may have begun just before the runtime left. Clients send it again then.
+      if (status !== 503) expect([status, text]).toEqual([200, `content of ${id}`])
+      reads += 1
+    }
+    return reads
+  })
+  expect((await drain(two, one)).status).toBe(200)
+  await isEmpty(fleet, one)
+  for (const id of ids) await expectFile(two, id)
+  isOver = true
+  expect(Math.min(...(await Promise.all(users)))).toBeGreaterThan(0)
+})
+
+test('a runtime that cannot move ends with the deadline, and runs until then', async () => {
+  const fleet = await startMovingFleet(2)
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const fixed = await one.server.makeRuntime({ isolation: 'container' })
+  expect((await drain(two, one, { deadline_secs: 3600 })).json).toMatchObject({ moving: 0, ending: 1 })
+  await vi.waitUntil(async () => (await hostRow(fleet.store, one)).state === 'draining', patience)
+  expect(await inside(two.server).run(fixed, 'echo', 'here')).toBe('here\n')
+  expect((await drain(two, one, { deadline_secs: 0 })).status).toBe(200)
+  await isEmpty(fleet, one)
+  expect(await shown(two, fixed)).toMatchObject({ state: 'terminated', state_reason: { code: 'host_drained' } })
+})
+
+test('a move keeps the deadline of a runtime', async () => {
+  const fleet = await startMovingFleet(2)
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const id = await one.server.makeRuntime({ timeout_secs: 3600 })
+  await inside(one.server).start(id, 'sleep')
+  const { expires_at } = await shown(two, id)
+  await drain(two, one)
+  await isEmpty(fleet, one)
+  await vi.waitUntil(async () => (await shown(two, id)).state === 'running', patience)
+  expect((await shown(two, id)).expires_at).toBe(expires_at)
+})
+
+test('the last host of a class is drained only with force', async () => {
+  const fleet = await startMovingFleet(2)
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const id = await makeWithFile(one)
+  await fleet.store.db.updateTable('hosts').set({ class_id: 'other' }).where('host_id', '=', two.hostId).execute()
+  const seen = async () => (await drain(two, one, { dry_run: true })).json.problems.length > 0
+  await vi.waitUntil(seen, patience)
+  const refused = await drain(two, one)
+  expect([refused.status, refused.json.error.code]).toEqual([409, 'conflict'])
+  expect((await drain(two, one, { force: true })).status).toBe(200)
+  await isEmpty(fleet, one)
+  expect(await rowOf(fleet, id)).toMatchObject({ state: 'paused', host_id: null })
+})
+
+test('a host that stops in order is not ready any more', async () => {
+  const fleet = await startMovingFleet(2)
+  const [one] = fleet.hosts as [TestHost, TestHost]
+  await one.server.close()
+  expect((await hostRow(fleet.store, one)).state).toBe('joining')
+})
