@@ -12,6 +12,7 @@ import { openEngine } from '../machine/open-engine.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 import { checkPort } from './machine-checks.ts'
 import { checkMachine } from './machine-report.ts'
+import { checkObjectStore } from './object-store-checks.ts'
 import { checkStore } from './store-checks.ts'
 
 /** The time for a daemon to answer, in milliseconds. */
@@ -27,6 +28,7 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
   return [
     ...machine,
     await checkStore(config),
+    ...(await checkObjectStore(config.objectStore, process.env)),
     ...state,
     ...(daemon === null ? [await checkPort(config), await notRunning(stateDir)] : []),
     ...tools,

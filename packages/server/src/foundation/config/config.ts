@@ -5,6 +5,7 @@ import { type E2bConfig, e2bOf, e2bSettings } from './e2b-settings.ts'
 import { AllowedNetworks, type EgressConfig, Overrides, Resolvers } from './egress-settings.ts'
 import { type FleetConfig, fleetOf, fleetSettings, wrongFleet } from './fleet-settings.ts'
 import { type KubernetesConfig, kubernetesOf, kubernetesSettings, wrongKubernetes } from './kubernetes-settings.ts'
+import { type ObjectStoreConfig, objectStoreOf, objectStoreSettings } from './object-store-settings.ts'
 import { type PeerAddress, peerSettings } from './peer-settings.ts'
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
@@ -255,6 +256,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     ...fleetSettings,
     ...peerSettings,
     ...kubernetesSettings,
+    ...objectStoreSettings,
     ...e2bSettings,
     ...tlsSettings,
     ...tracingSettings,
@@ -332,6 +334,8 @@ export interface ServerConfig {
   readonly adoptStore: boolean
   /** The times of the fleet; null: the machine is in none. */
   readonly fleet: FleetConfig | null
+  /** The object store of the fleet; null: there is none. */
+  readonly objectStore: ObjectStoreConfig | null
   /** The address of the listener for other hosts; null: the service has none. */
   readonly peerAddress: PeerAddress | null
   /** The place of this host in a cluster of Kubernetes; null: it is in none. */
@@ -398,6 +402,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     databaseUrl: data.HOLT_DATABASE_URL ?? null,
     adoptStore: data.HOLT_ADOPT_STORE === '1',
     fleet: fleetOf(data),
+    objectStore: objectStoreOf(data),
     tracing: tracingOf(data),
     peerAddress: data.HOLT_PEER_ADDRESS ?? null,
     kubernetes: kubernetesOf(data),

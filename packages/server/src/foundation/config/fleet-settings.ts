@@ -37,7 +37,7 @@ export const fleetSettings = {
     .enum(['0', '1'], 'must be 0 or 1')
     .default('0')
     .describe(
-      '`1` makes this machine a host of a fleet. It needs `HOLT_DATABASE_URL` and `HOLT_PEER_ADDRESS`. See [fleet.md](fleet.md).',
+      '`1` makes this machine a host of a fleet. It needs `HOLT_DATABASE_URL`, `HOLT_PEER_ADDRESS` and `HOLT_OBJECT_STORE`. See [fleet.md](fleet.md).',
     ),
   HOLT_FLEET_SUSPECT: seconds(10, 15).describe(
     'The seconds without a beat after which a host is suspect. Nothing is placed on it.',
@@ -71,6 +71,8 @@ export function wrongFleet(
     wrong.push(['HOLT_FLEET', 'the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'])
   if (given.HOLT_PEER_ADDRESS === undefined)
     wrong.push(['HOLT_FLEET', 'the hosts of a fleet forward requests to each other: set HOLT_PEER_ADDRESS'])
+  if (given.HOLT_OBJECT_STORE === undefined)
+    wrong.push(['HOLT_FLEET', 'the hosts of a fleet share images and checkpoints: set HOLT_OBJECT_STORE'])
   if (verdict < fence * leastMargin)
     wrong.push(['HOLT_FLEET_VERDICT', `must be at least ${Math.ceil(fence * leastMargin)}, 1.1 times the lease`])
   if (suspect > verdict) wrong.push(['HOLT_FLEET_SUSPECT', 'must not be more than HOLT_FLEET_VERDICT'])

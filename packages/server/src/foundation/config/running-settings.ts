@@ -20,8 +20,8 @@ const RunningSettings = z.object({
   settings: z.record(z.string(), z.string()),
 })
 
-/** Settings that may have a password in them. */
-const mayBeSecret = /^HOLT_DATABASE_URL$|^OTEL_/
+/** Settings that may have a password or a key in them. */
+const mayBeSecret = /^HOLT_DATABASE_URL$|^HOLT_ARTIFACT_KEY$|^OTEL_/
 
 /**
  * The settings that are not compared. The state directory is the same by definition, and

@@ -45,6 +45,8 @@ const groups: readonly Group[] = [
       'HOLT_FLEET_FENCE',
       'HOLT_FLEET_VERDICT',
       'HOLT_FLEET_DUTY',
+      'HOLT_OBJECT_STORE',
+      'HOLT_ARTIFACT_KEY',
       'HOLT_SNAPSHOT_DURABLE',
     ],
   },

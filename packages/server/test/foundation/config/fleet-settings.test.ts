@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { parseConfig } from '../../../src/foundation/config/config.ts'
 
-const database = { HOLT_DATABASE_URL: 'postgres://holt@db.example.com/holt', HOLT_PEER_ADDRESS: '10.1.2.3' }
+const database = {
+  HOLT_DATABASE_URL: 'postgres://holt@db.example.com/holt',
+  HOLT_PEER_ADDRESS: '10.1.2.3',
+  HOLT_OBJECT_STORE: 's3://holt?endpoint=https://s3.example.net&region=eu-1',
+}
 
 test('a machine is in no fleet by default', () => {
   expect(parseConfig({}).fleet).toBeNull()
@@ -29,6 +33,10 @@ test.each([
   [
     { ...database, HOLT_PEER_ADDRESS: '', HOLT_FLEET: '1' },
     'HOLT_FLEET: the hosts of a fleet forward requests to each other: set HOLT_PEER_ADDRESS',
+  ],
+  [
+    { ...database, HOLT_OBJECT_STORE: '', HOLT_FLEET: '1' },
+    'HOLT_FLEET: the hosts of a fleet share images and checkpoints: set HOLT_OBJECT_STORE',
   ],
   [{ ...database, HOLT_FLEET: '1', HOLT_FLEET_FENCE: '290' }, 'HOLT_FLEET_VERDICT: must be at least 319'],
   [
