@@ -38,7 +38,7 @@ export async function serve(config: ServerConfig): Promise<void> {
 
   for (const warning of settingWarnings(process.env)) log.warn({}, warning)
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails at the given points')
-  await requireGuest(config)
+  if (config.fleet?.role !== 'front') await requireGuest(config)
   const installationId = await openInstallation(config.stateDir)
   const unit = await ownUnit()
   await takeLock(config.stateDir, unit)

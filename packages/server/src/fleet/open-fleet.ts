@@ -4,7 +4,7 @@ import type { FleetConfig } from '../foundation/config/fleet-settings.ts'
 import type { KubernetesConfig } from '../foundation/config/kubernetes-settings.ts'
 import type { PeerAddress } from '../foundation/config/peer-settings.ts'
 import { version } from '../foundation/config/version.ts'
-import type { Duties } from '../foundation/host/duties.ts'
+import { type Duties, type DutyName, dutyNames } from '../foundation/host/duties.ts'
 import type { HostCondition } from '../foundation/host/host-condition.ts'
 import type { HostDirectory } from '../foundation/host/host-directory.ts'
 import type { ThisHost } from '../foundation/host/this-host.ts'
@@ -115,7 +115,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const start = { hostId, bootId, version, at: now(), address: joinAddress(address) }
   const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds, now })
   const hosts = new SeenHosts({ store, uptime, times })
-  const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs })
+  const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs, names: dutiesOf(times) })
   const condition = new OwnCondition({ log, closing })
   const metrics = new FleetMetrics(options.metrics.registry, { lease, hosts, duties, condition })
   const beats = new Beats({ store, lease, hosts, duties, condition, metrics, times, log, now, onOver })
@@ -190,4 +190,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       await followCluster({ api, settings, store, hosts, duties, hostId, stateDir, log }, closing)
     },
   }
+}
+
+/** Returns the duties that a host can do. A front cannot run the builds of base templates. */
+function dutiesOf({ role }: FleetConfig): readonly DutyName[] {
+  return role === 'front' ? dutyNames.filter((name) => name !== 'base_templates') : dutyNames
 }

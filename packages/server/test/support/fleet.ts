@@ -4,6 +4,7 @@ import { FakeEngine } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
 import type { KyselyPlugin } from 'kysely'
 import { onTestFinished, vi } from 'vitest'
+import { noEngine } from '../../src/daemon/machine/no-engine.ts'
 import { openOwnStore } from '../../src/daemon/open-own-store.ts'
 import type { FleetConfig } from '../../src/foundation/config/fleet-settings.ts'
 import { openMasterKeys } from '../../src/foundation/sealing/master-keys.ts'
@@ -23,6 +24,7 @@ const fleetTimes: FleetConfig = {
   verdictMs: 300_000,
   readGapMs: 10_000,
   dutyMs: 30_000,
+  role: 'all',
   snapshotDurable: 'stored',
 }
 
@@ -43,7 +45,10 @@ export interface TestHost {
 }
 
 /** The parts of a host that tests set, and the object store that it shares with others. */
-export type HostOptions = Partial<ServerOptions> & { readonly objects?: FakeObjects }
+export type HostOptions = Partial<ServerOptions> & {
+  readonly objects?: FakeObjects
+  readonly role?: FleetConfig['role']
+}
 
 /** The host's own parts, which stay when its service starts again. */
 interface Machine {
@@ -77,7 +82,7 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
     ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }),
     ...options.config,
     databaseUrl: 'url' in store ? store.url : null,
-    fleet: fleetTimes,
+    fleet: { ...fleetTimes, role: options.role ?? 'all' },
     peerAddress: { host: '127.0.0.1', port: 0 },
   }
   const cable = { isCut: false }
@@ -92,7 +97,7 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
   const server = await startTestServer(
     {
       ...options,
-      engine,
+      engine: options.role === 'front' ? noEngine : engine,
       store: through,
       ...(objects === undefined ? {} : { artifacts: fakeArtifacts(objects, { hostId, engine, store: through }) }),
       host: { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) },

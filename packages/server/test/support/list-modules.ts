@@ -51,6 +51,7 @@ function fleetTimes() {
     verdictMs: 2 * ms,
     readGapMs: ms,
     dutyMs: ms,
+    role: 'all',
     snapshotDurable: 'stored',
   } as const
 }

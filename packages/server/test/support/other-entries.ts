@@ -28,6 +28,7 @@ const times: FleetConfig = {
   verdictMs: 2e13,
   readGapMs: hour,
   dutyMs: 1e13,
+  role: 'all',
   snapshotDurable: 'stored',
 }
 

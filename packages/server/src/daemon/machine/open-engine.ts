@@ -4,15 +4,17 @@ import { createHostEngine } from '@holt/engine-host'
 import type { ServerConfig } from '../../foundation/config/config.ts'
 import type { Log } from '../../foundation/log.ts'
 import { builtGuest, ownRunsc } from './installed-files.ts'
+import { noEngine } from './no-engine.ts'
 
 /**
  * Opens this machine's engine for an installation. Without a guest, the engine can only find and
- * remove runtimes.
+ * remove runtimes. A front has none.
  */
-export function openEngine(
+export async function openEngine(
   config: ServerConfig,
   { installationId, log, guest }: { installationId: string; log: Log; guest: 'needed' | 'none' },
 ): Promise<Engine> {
+  if (config.fleet?.role === 'front') return noEngine
   const runsc = config.runsc ?? ownRunsc
   return createHostEngine({
     stateDir: config.stateDir,

@@ -1,4 +1,4 @@
-import { type Duties, type DutyName, dutyNames } from '../../foundation/host/duties.ts'
+import type { Duties, DutyName } from '../../foundation/host/duties.ts'
 import type { ThisHost } from '../../foundation/host/this-host.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { type DutyRow, decideDuty, type SeenTurn } from './duty.ts'
@@ -8,6 +8,8 @@ interface KeptDutiesOptions {
   readonly host: ThisHost
   readonly uptime: () => number
   readonly dutyMs: number
+  /** The duties that this host can do. */
+  readonly names: readonly DutyName[]
 }
 
 /** The duties of the fleet, as this host holds them. `turn` is called with each beat. */
@@ -34,12 +36,12 @@ export class KeptDuties implements Duties {
    * has the current epochs of the hosts that may hold duties.
    */
   async turn(epochs: ReadonlyMap<string, number>): Promise<void> {
-    const { store, host, uptime, dutyMs } = this.#options
+    const { store, host, uptime, dutyMs, names } = this.#options
     const me = { hostId: host.hostId, epoch: host.epoch }
     const startedAt = uptime()
     const rows = await store.db.selectFrom('duties').selectAll().execute()
     const endedAt = uptime()
-    for (const name of dutyNames) {
+    for (const name of names) {
       const row = rows.find((each) => each.name === name) ?? null
       const facts = { me, row, seen: this.#seen.get(name) ?? null, startedAt, endedAt, epochs, dutyMs }
       const { step, seen } = decideDuty(facts)

@@ -164,8 +164,8 @@ export class Beats {
 
   /** Makes the host what an operator wants. */
   async #follow({ state, wanted }: { readonly state: HostState; readonly wanted: HostWish }): Promise<void> {
-    const { store, lease, condition, log } = this.#options
-    const next = nextState(state, wanted, this.#ready !== null)
+    const { store, lease, condition, times, log } = this.#options
+    const next = nextState(state, times.role === 'front' ? 'cordoned' : wanted, this.#ready !== null)
     if (next !== 'joining') condition.noteJoined()
     if (next === state) return
     const changed = await store.db

@@ -14,6 +14,8 @@ export interface FleetConfig {
   readonly readGapMs: number
   /** The silence of its holder after which another host takes a duty. */
   readonly dutyMs: number
+  /** A `front` answers clients, and runs no runtimes. Any other host does both. */
+  readonly role: 'all' | 'front'
   /** A snapshot is ready when it is in the object store, or when it is on the disk of its host. */
   readonly snapshotDurable: 'stored' | 'local'
 }
@@ -38,6 +40,12 @@ export const fleetSettings = {
     .default('0')
     .describe(
       '`1` makes this machine a host of a fleet. It needs `HOLT_DATABASE_URL`, `HOLT_PEER_ADDRESS` and `HOLT_OBJECT_STORE`. See [fleet.md](fleet.md).',
+    ),
+  HOLT_ROLE: z
+    .enum(['all', 'front'], 'must be all or front')
+    .default('all')
+    .describe(
+      'The role of this host in its fleet. `front`: it answers clients, and runs no runtimes. It needs neither root nor gVisor. See [fleet.md](fleet.md#fronts).',
     ),
   HOLT_FLEET_SUSPECT: seconds(10, 15).describe(
     'The seconds without a beat after which a host is suspect. Nothing is placed on it.',
@@ -64,7 +72,9 @@ export function wrongFleet(
   given: Readonly<Record<string, string | undefined>>,
 ): readonly (readonly [string, string])[] {
   const parsed = z.object(fleetSettings).safeParse(given)
-  if (!parsed.success || parsed.data.HOLT_FLEET !== '1') return []
+  if (!parsed.success) return []
+  if (parsed.data.HOLT_FLEET !== '1')
+    return parsed.data.HOLT_ROLE === 'all' ? [] : [['HOLT_ROLE', 'is for a host of a fleet: set HOLT_FLEET=1']]
   const { HOLT_FLEET_FENCE: fence, HOLT_FLEET_VERDICT: verdict, HOLT_FLEET_SUSPECT: suspect } = parsed.data
   const wrong: [string, string][] = []
   if (given.HOLT_DATABASE_URL === undefined)
@@ -89,6 +99,7 @@ export function fleetOf(data: z.output<z.ZodObject<typeof fleetSettings>>): Flee
     verdictMs: data.HOLT_FLEET_VERDICT * 1000,
     readGapMs: 10_000,
     dutyMs: data.HOLT_FLEET_DUTY * 1000,
+    role: data.HOLT_ROLE,
     snapshotDurable: data.HOLT_SNAPSHOT_DURABLE,
   }
 }

@@ -41,6 +41,7 @@ const groups: readonly Group[] = [
     names: [
       'HOLT_FLEET',
       'HOLT_PEER_ADDRESS',
+      'HOLT_ROLE',
       'HOLT_FLEET_SUSPECT',
       'HOLT_FLEET_FENCE',
       'HOLT_FLEET_VERDICT',

@@ -28,6 +28,11 @@ test('the times of a fleet are in seconds', () => {
   })
 })
 
+test('a host is a front if it is said so', () => {
+  const role = (given: object) => parseConfig({ ...database, HOLT_FLEET: '1', ...given }).fleet?.role
+  expect([role({}), role({ HOLT_ROLE: 'front' })]).toEqual(['all', 'front'])
+})
+
 test.each([
   [{ HOLT_FLEET: '1' }, 'HOLT_FLEET: the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'],
   [
@@ -43,6 +48,7 @@ test.each([
     { ...database, HOLT_FLEET: '1', HOLT_FLEET_SUSPECT: '301' },
     'HOLT_FLEET_SUSPECT: must not be more than HOLT_FLEET_VERDICT',
   ],
+  [{ HOLT_ROLE: 'front' }, 'HOLT_ROLE: is for a host of a fleet: set HOLT_FLEET=1'],
   [{ ...database, HOLT_FLEET: '1', HOLT_FLEET_DUTY: '9' }, 'HOLT_FLEET_DUTY: must be between 10 and 86400'],
 ])('times that do not fit together are refused: %j', (given, message) => {
   expect(() => parseConfig(given)).toThrow(message)

@@ -12,3 +12,8 @@ test('docs/settings.md is up to date; if not, run `npm run settings`', () => {
 test('every setting has a row with a description', () => {
   for (const name of serviceSettings) expect(page).toMatch(new RegExp(`^\\| \`${name}\` \\| .* \\| \\S.+ \\|$`, 'm'))
 })
+
+test('the service knows every setting of the page, and so warns of none', () => {
+  const names = [...page.matchAll(/^\| `(HOLT_\w+)` \|/gm)].map(([, name = '']) => name)
+  expect(names.toSorted()).toEqual([...serviceSettings].toSorted())
+})
