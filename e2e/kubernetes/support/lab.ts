@@ -33,7 +33,8 @@ export function lacksLab(): string {
   if (missing !== undefined) return ' (needs scripts/kube-lab/kube-lab build, and build s3 helm)'
   if (process.getuid?.() !== 0) return ' (needs root)'
   if (imageFile() === undefined) return ' (needs deploy/image/build)'
-  return existsSync('/usr/bin/docker-registry') ? '' : ' (needs docker-registry)'
+  const places = (process.env.PATH ?? '').split(':')
+  return places.some((dir) => existsSync(join(dir, 'docker-registry'))) ? '' : ' (needs docker-registry)'
 }
 
 /** Returns the archive of the service's image, as deploy/image/build makes it. */

@@ -14,7 +14,7 @@ export interface LabRegistry extends AsyncDisposable {
   readonly address: string
 }
 
-const applets = ['sh', 'cat', 'cp', 'date', 'echo', 'env', 'id', 'kill', 'ls', 'mkdir', 'nohup', 'ps', 'sleep', 'touch']
+const applets = ['sh', 'cat', 'cp', 'date', 'echo', 'env', 'id', 'kill', 'ls', 'mkdir', 'ps', 'sleep', 'touch']
 
 /** Starts a registry at an address of this machine. `busybox` is a static program. */
 export async function startLabRegistry(host: string, busybox: string): Promise<LabRegistry> {
