@@ -68,7 +68,8 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
 
   test('the service account can do what it needs, and nothing else', async () => {
     const as = ['--as', `system:serviceaccount:${namespace}:fleet`]
-    const can = async (...what: string[]) => (await lab.kubectl('auth', 'can-i', ...what, ...as)).out.split('\n').at(-2)
+    const can = async (...what: string[]) =>
+      /^(?:yes|no)$/m.exec((await lab.kubectl('auth', 'can-i', ...what, ...as)).out)?.[0]
     expect(await can('get', 'nodes')).toBe('yes')
     expect(await can('create', 'pods', '-n', namespace)).toBe('yes')
     const forbidden = [
@@ -96,7 +97,7 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
       '--timeout',
       '280s',
       ...release,
-      '--set',
+      '--set-string',
       'podAnnotations.try=2',
     )
     expect([code, out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
@@ -132,6 +133,21 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
     await (await fleet.runtime('node1', counting)).delete()
     expect(await ended).toEqual([0, null])
     expect(await guards()).toEqual([])
+    await lab.asked('uncordon', 'node2')
+    await areNow({ node1: 'ready', node2: 'ready' })
+  })
+
+  test('with drainOnCordon a drain of a Node moves its runtimes, and goes through', async () => {
+    const upgrade = await lab.helm('upgrade', '--wait', '--timeout', '280s', ...release, '--set', 'drainOnCordon=true')
+    expect([upgrade.code, upgrade.out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
+    for (const node of ['node1', 'node2']) await fleet.ready(node)
+    const { runtime_id } = await fleet.create('node2')
+    await fleet.shell('node2', runtime_id, 'echo kept >/tmp/note')
+    await vi.waitFor(async () => expect(await guards()).toContain('pod/holt-guard-node2'), bound)
+    const drained = await lab.kubectl('drain', 'node2', '--ignore-daemonsets', '--timeout=240s')
+    expect([drained.code, drained.out]).toEqual([0, expect.stringContaining('node/node2 drained')])
+    expect(await fleet.shell('node1', runtime_id, 'cat /tmp/note')).toBe('kept')
+    await (await fleet.runtime('node1', runtime_id)).delete()
     await lab.asked('uncordon', 'node2')
     await areNow({ node1: 'ready', node2: 'ready' })
   })
