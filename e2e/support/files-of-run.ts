@@ -33,7 +33,7 @@ export const slowest: readonly string[] = ['console-pages']
 
 /** The chaos tests that measure nothing: others may run beside them. A short run draws two. */
 export const crashFiles: readonly string[] = [
-  ...['damage', 'failpoints', 'kill-rounds', 'reboot', 'requests-in-two-readings'],
+  ...['damage', 'failpoints', 'fleet-rounds', 'kill-rounds', 'reboot', 'requests-in-two-readings'],
 ]
 
 /** Returns the names of all files of end-to-end tests, without their ending, in their order. */
@@ -54,5 +54,5 @@ export function leftOut(): readonly string[] {
 
 /** Returns the chaos tests beside the end-to-end tests that this run has. A long run has all. */
 export function drawnCrashFiles(): readonly string[] {
-  return shareOf(crashFiles, 2 / 5, 'chaos tests that measure nothing')
+  return shareOf(crashFiles, 1 / 3, 'chaos tests that measure nothing')
 }

@@ -18,8 +18,10 @@ await import('../../src/daemon/serve.ts')
 const { FakeEngine } = await import('@holt/engine-testkit/fake')
 const { databasePath, openStore } = await import('../../src/foundation/store/open-store.ts')
 
-const fleet = kind === 'fleet' ? { fleet: fleetTimes(), peerAddress: { host: '127.0.0.1', port: 0 } } : {}
-const config = { ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }), ...fleet }
+const { unhurriedFleet } = await import('./unhurried-fleet.ts')
+const alone = parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' })
+const config =
+  kind === 'fleet' ? { ...alone, fleet: unhurriedFleet(), peerAddress: { host: '127.0.0.1', port: 0 } } : alone
 const quiet = () => undefined
 const nowhere = () => Promise.reject(new Error('nothing is outside'))
 const { RecordingGateway } = await import('./recording-gateway.ts')
@@ -41,17 +43,3 @@ for (const path of ['/v1/agents/runtime', '/v1/agents/host', '/v1/agents/event',
   await fetch(`${server.url}${path}`, { headers }).then((answer) => answer.text())
 await server.close()
 process.stdout.write(JSON.stringify([...loaded]))
-
-function fleetTimes() {
-  const ms = 3_600_000
-  return {
-    beatMs: 50,
-    suspectMs: ms,
-    fenceMs: ms,
-    verdictMs: 2 * ms,
-    readGapMs: ms,
-    dutyMs: ms,
-    role: 'all',
-    snapshotDurable: 'stored',
-  } as const
-}

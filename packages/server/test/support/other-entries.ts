@@ -1,16 +1,16 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FakeEngine } from '@holt/engine-testkit/fake'
-import { makeId, type Route } from '@holt/protocol'
+import { makeId, type RouteName, routes } from '@holt/protocol'
 import { Chance, seedOf } from '@holt/testkit'
 import { expect } from 'vitest'
 import { openOwnStore } from '../../src/daemon/open-own-store.ts'
-import type { FleetConfig } from '../../src/foundation/config/fleet-settings.ts'
 import { newHostRow } from '../../src/foundation/host/host-row.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
 import { createServer, type Server, type ServerConfig, type ServerOptions } from '../../src/index.ts'
 import { RecordingGateway } from './recording-gateway.ts'
 import { newStateDir } from './test-store.ts'
+import { unhurriedFleet } from './unhurried-fleet.ts'
 
 /**
  * The number of hosts that `startTestServer` starts: HOLT_TEST_FLEET. Each request of a test goes
@@ -18,19 +18,11 @@ import { newStateDir } from './test-store.ts'
  */
 export const fleetSize = Number(process.env.HOLT_TEST_FLEET ?? 1)
 
-const hour = 3_600_000
+/** The routes after which a key is dead: at once on the host that answers, later on the others. */
+const revoking: ReadonlySet<RouteName> = new Set(['revokeKey', 'rotateKey', 'deleteProject'])
 
-/** Times of a fleet in which nobody is silent, whatever a test does with the clocks. */
-const times: FleetConfig = {
-  beatMs: 100,
-  suspectMs: 1e12,
-  fenceMs: 1e13,
-  verdictMs: 2e13,
-  readGapMs: hour,
-  dutyMs: 1e13,
-  role: 'all',
-  snapshotDurable: 'stored',
-}
+/** The time within which all hosts know of a revoked key, in milliseconds. */
+const knownMs = 1_000
 
 /** A host of a test: its id, and what lasts when its service starts again. */
 interface Machine {
@@ -52,9 +44,9 @@ export interface OtherEntries {
   /** Starts the others. */
   start(): Promise<void>
   /** Returns one of the services, by the seed. A route that needs the first host gets that. */
-  pick(first: Server, route: Route | null): Server
-  /** Ends the others. */
-  close(): Promise<void>
+  pick(first: Server, route: RouteName | null): Server
+  /** Ends the others while the first one ends, and then their store. */
+  close(first: Promise<void>): Promise<void>
 }
 
 /**
@@ -63,17 +55,20 @@ export interface OtherEntries {
  */
 export async function openOtherEntries(options: Parts): Promise<OtherEntries> {
   const { config, log } = options
+  const fleet = unhurriedFleet()
   const { hostId, others } = await machinesOf(config.stateDir)
-  const store = options.store ?? (await openOwnStore({ ...options, config: { ...config, fleet: times } }))
+  const store = options.store ?? (await openOwnStore({ ...options, config: { ...config, fleet } }))
   const inFleet = (host: string): Partial<ServerOptions> => ({
     host: { checks: async () => ({ checks: [], checkedAt: Date.now() }), ...options.host, hostId: host },
     onOver: options.onOver ?? ((err) => log.debug({ err }, 'the epoch of a host is over')),
   })
-  const fleetConfig = { ...config, fleet: times, peerAddress: { host: '127.0.0.1', port: 0 } }
+  const fleetConfig = { ...config, fleet, peerAddress: { host: '127.0.0.1', port: 0 } }
+  const shared: Store = { ...store, close: async () => {} }
   const chance = new Chance(seedOf(`entries of ${expect.getState().currentTestName ?? ''}`))
   const services: Server[] = []
+  let stay: { at: Server | null; until: number } = { at: null, until: 0 }
   return {
-    first: { ...options, store, config: fleetConfig, ...inFleet(hostId) },
+    first: { ...options, store: shared, config: fleetConfig, ...inFleet(hostId) },
     start: async () => {
       for (const machine of others) {
         await shareKeys(config.stateDir, machine.stateDir)
@@ -83,7 +78,7 @@ export async function openOtherEntries(options: Parts): Promise<OtherEntries> {
           ...options,
           ...inFleet(host),
           engine,
-          store: { ...store, close: async () => {} },
+          store: shared,
           config: { ...fleetConfig, stateDir, e2b: null, tls: null },
           outside: { ...options.outside, gateway: new RecordingGateway() } as NonNullable<ServerOptions['outside']>,
           baseSource: null,
@@ -91,9 +86,15 @@ export async function openOtherEntries(options: Parts): Promise<OtherEntries> {
         services.push(server)
       }
     },
-    pick: (first, route) => (needsFirst(route) ? first : chance.pick([first, ...services])),
-    close: async () => {
-      await Promise.all(services.splice(0).map((server) => server.close()))
+    pick: (first, route) => {
+      if (needsFirst(route)) return first
+      if (performance.now() >= stay.until) stay = { at: chance.pick([first, ...services]), until: 0 }
+      if (route !== null && revoking.has(route)) stay.until = performance.now() + knownMs
+      return stay.at ?? first
+    },
+    close: async (first) => {
+      await Promise.all([first, ...services.splice(0).map((server) => server.close())])
+      await store.close()
     },
   }
 }
@@ -125,6 +126,8 @@ async function addCordoned({ db }: Store, hostId: string): Promise<void> {
 }
 
 /** Returns true if only the host with the runtimes may answer: images do not move between hosts. */
-function needsFirst(route: Route | null): boolean {
-  return route?.runsOn === 'builder' && !route.path.includes('{build_id}')
+function needsFirst(name: RouteName | null): boolean {
+  if (name === null) return false
+  const { runsOn, path } = routes[name]
+  return runsOn === 'builder' && !path.includes('{build_id}')
 }

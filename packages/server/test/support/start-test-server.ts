@@ -12,6 +12,7 @@ import {
 import { fleetSize, type OtherEntries, openOtherEntries } from './other-entries.ts'
 import { RecordingGateway } from './recording-gateway.ts'
 import { newStateDir, testDatabase } from './test-store.ts'
+import { isAlone } from './tests-alone.ts'
 
 /** The log entries at levels that operators read. */
 export interface Logged {
@@ -126,8 +127,8 @@ export async function startTestServer(options: TestServerOptions = {}, state?: s
   let closed = false
   const close = async () => {
     if (closed) return
-    await others?.close()
-    await server.close()
+    const ending = server.close()
+    await (others === null ? ending : others.close(ending))
     closed = true
   }
   onTestFinished(close)
@@ -151,8 +152,8 @@ export async function startTestServer(options: TestServerOptions = {}, state?: s
     close,
     abandon: () => {
       closed = true
-      void others?.close().catch(() => {})
-      void server.close().catch(() => {})
+      const ending = server.close()
+      void (others === null ? ending : others.close(ending)).catch(() => {})
     },
     restart: async (more: TestServerOptions = {}) => {
       await close()
@@ -163,7 +164,7 @@ export async function startTestServer(options: TestServerOptions = {}, state?: s
 
 /** Returns true if a test server has other hosts beside it. A test of fleets makes its own. */
 function hasOthers({ alone, peers, config }: TestServerOptions): boolean {
-  return fleetSize > 1 && alone === undefined && peers === undefined && (config?.fleet ?? null) === null
+  return fleetSize > 1 && alone === undefined && !isAlone() && peers === undefined && (config?.fleet ?? null) === null
 }
 
 /** Returns the host that gets a request: a random one. */
@@ -174,7 +175,7 @@ function entryOf(
 ): Server {
   if (others === null) return server
   const name = routeOf(method, path)
-  return others.pick(server, name === null ? null : routes[name])
+  return others.pick(server, name)
 }
 
 async function askServer(

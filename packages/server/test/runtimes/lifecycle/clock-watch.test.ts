@@ -9,7 +9,7 @@ import { openTestStore } from '../../support/test-store.ts'
 
 /** The rows of a service that has made runtimes and ended, and clocks that stand still. */
 async function rowsOf(count: number) {
-  const server = await startTestServer()
+  const server = await startTestServer({ alone: 'the rows are read as those of the only host' })
   const ids: string[] = []
   while (ids.length < count) ids.push(await server.makeRuntime())
   await server.close()
