@@ -1,9 +1,10 @@
 import { buffer } from 'node:stream/consumers'
-import { descriptionDigest, EngineError } from '@holt/engine'
+import { type ByteRange, descriptionDigest, EngineError } from '@holt/engine'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ArtifactUnavailable } from '../../../src/fleet/artifacts/artifact-source.ts'
+import { StoreSource } from '../../../src/fleet/artifacts/store-source.ts'
 import {
   type Behaviour,
   engineWithImage,
@@ -96,6 +97,32 @@ test('a description of a checkpoint is believed from the store, or with its dige
   await fetcherTo(target, [peer, store]).fetcher.fetch(other, {}, never)
   expect(store.reads).toEqual([])
   expect(await target.ability('checkpoints')?.usable(other.id)).toEqual({ usable: true })
+})
+
+test('the object store gives what no host has, in ranges', async () => {
+  const { engine, content, ref } = await engineWithImage(9 * 2 ** 20)
+  const ranges: ByteRange[] = []
+  const store = new StoreSource({
+    open: async (asked) => {
+      if (asked.id !== ref.id) return null
+      const description = await transferOf(engine).describe(ref)
+      return {
+        description,
+        read: async function* (file, range, signal) {
+          ranges.push(range)
+          yield* await transferOf(engine).read(ref, file.name, range, signal)
+        },
+      }
+    },
+  })
+  const target = new FakeEngine()
+  const { fetcher, registry } = fetcherTo(target, [sourceOf(engine, 'absent'), store])
+  await fetcher.fetch(ref, {}, never)
+  expect(ranges.map(({ length }) => length / 2 ** 20)).toEqual([4, 4, 1])
+  expect(await target.ability('images')?.has(ref.id)).toBe(true)
+  expect(await registry.metrics()).toContain(`received_bytes_total{source="store"} ${content.length}`)
+  const other = { kind: 'checkpoint', id: 'cp' } as const
+  await expect(fetcher.fetch(other, {}, never)).rejects.toThrow(ArtifactUnavailable)
 })
 
 test('concurrent calls share one fetch, and a caller that leaves does not end it', async () => {
