@@ -75,6 +75,7 @@ export async function openPeers(
   let listener: PeerListener | null = null
   return {
     forwarder: new OwnerForwarder({
+      ownHostId: own.hostId,
       owners: new OwnerCache(owners, { hostId: own.hostId, monotonic }),
       links,
       metrics: new ForwardMetrics(metrics.registry),

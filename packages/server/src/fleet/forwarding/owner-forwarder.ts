@@ -29,6 +29,7 @@ const switched = 101
 
 /** The parts of a forwarder. */
 export interface ForwarderOptions {
+  readonly ownHostId: string
   readonly owners: OwnerCache
   readonly links: PeerLinks
   readonly metrics: ForwardMetrics
@@ -127,11 +128,11 @@ export class OwnerForwarder implements Forwarder {
     const { owners, log } = this.#options
     const { owned, vouch } = forwarded
     for (let attempt = 1; ; attempt += 1) {
-      const owner = await this.#find(owned)
-      if (owner === null) {
-        if (isUntouched()) return null
-        throw unavailable()
-      }
+      const found = await this.#find(owned)
+      if (found === null && isUntouched()) return null
+      if (found === null && !canRepeat()) throw unavailable()
+      // This host owns the thing by now. It gets the request as any owner does, from what was kept.
+      const owner = found ?? { hostId: this.#options.ownHostId, epoch: 0 }
       const facts = { request_id: vouch.requestId, host_id: owner.hostId, attempt }
       try {
         const connection = await this.#open(owner, forwarded, signal)

@@ -1,6 +1,7 @@
 import { failpoint } from '@holt/failpoints'
 import type { GuestItem, GuestProcess, StartProcess } from '@holt/guest-client'
 import { type CommandResult, HoltError, type Id, type OutputItem, type StartCommand } from '@holt/protocol'
+import { otherHost } from '../../foundation/host/require-own.ts'
 import { refOf } from '../../foundation/rows/find-runtime.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
 import { acceptedFormat } from '../../foundation/wire/stream-items.ts'
@@ -129,6 +130,15 @@ function isKnown(error: unknown): boolean {
   return error instanceof HoltError && error.code === 'already_exists'
 }
 
+/** Returns the error for a command that goes on, because its runtime has moved to another host. */
+function moved(commandId: string, cause: HoltError): HoltError {
+  return new HoltError('unavailable', 'The runtime moved to another host while the command ran. It still runs.', {
+    hint: 'Send the request again with the same Idempotency-Key, or read the command by its id: GET .../commands/{command_id}.',
+    details: { ...cause.details, command_id: commandId },
+    cause,
+  })
+}
+
 interface Waiting {
   readonly runtime: OpenRuntime
   readonly request: StartProcess
@@ -155,6 +165,7 @@ async function waitFor(
     const { keep } = call
     collected = await collectResult(seen.note(items), { maxOutputBytes: call.body.max_output_bytes, keep })
   } catch (cause) {
+    if (cause instanceof HoltError && cause.details?.reason === otherHost) throw moved(request.id, cause)
     // The answer does not name the cause, so the log does. A client that has disconnected is not a
     // cause.
     if (!gone.aborted) {

@@ -117,3 +117,31 @@ test('a host that stops in order is not ready any more', async () => {
   await one.server.close()
   expect((await hostRow(fleet.store, one)).state).toBe('joining')
 })
+
+test.each(['the host that is drained', 'another host'])(
+  'a command that waits through %s ends after the move',
+  async (entry) => {
+    const fleet = await startMovingFleet(2)
+    const [one, two] = fleet.hosts as [TestHost, TestHost]
+    const id = await one.server.makeRuntime()
+    const at = entry === 'another host' ? two : one
+    const waiting = async () => {
+      for (;;) {
+        const json = { argv: ['cat'], stdin: true }
+        const headers = { 'idempotency-key': 'waits' }
+        const answer = await at.server.ask('POST', `${path}/${id}/commands`, { json, headers })
+        // A client of Holt sends it again.
+        if (answer.status !== 503 || entry === 'another host') return answer
+      }
+    }
+    const answered = waiting()
+    await vi.waitUntil(async () => (await inside(two.server).running(id)).length === 1, patience)
+    await drain(two, one)
+    await isEmpty(fleet, one)
+    await vi.waitUntil(async () => (await shown(two, id)).state === 'running', patience)
+    const [command] = await inside(two.server).running(id)
+    const json = { data: 'after', eof: true }
+    await two.server.ask('POST', `${path}/${id}/commands/${command}/stdin`, { json })
+    expect((await answered).json).toMatchObject({ command_id: command, stdout: 'after', exit_code: 0 })
+  },
+)
