@@ -18,6 +18,8 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/runsc.sh
 # shellcheck source=scripts/lib/go.sh
 . scripts/lib/go.sh
+# shellcheck source=scripts/lib/versitygw.sh
+. scripts/lib/versitygw.sh
 # shellcheck source=scripts/lib/npm.sh
 . scripts/lib/npm.sh
 # shellcheck source=scripts/lib/bundle.sh
@@ -63,6 +65,7 @@ prepare_go() {
 	ensure_go
 	[ "$problems" -eq 0 ] || return 0
 	ensure_runsc
+	[ "$with_tests" = 0 ] || [ "${HOLT_TEST_LENGTH:-short}" = short ] || ensure_test_s3
 	[ "$HOLT_CHECK_ONLY" = 1 ] || guest_is_fresh || build_guest
 }
 
