@@ -15,8 +15,8 @@ import { mountDelta, mountImage } from './mount-images.ts'
  * The images in the form that runtimes use, each mounted once for all its runtimes. `file` is the
  * image as one file, which gVisor reads. `tree` is that file, mounted read-only by the kernel: the
  * lower layer of a container's overlay. Every mounted image was written by our own writer, here or
- * at another host of the fleet, which its digest proves. So no foreign file system reaches the
- * kernel.
+ * at another host of the fleet. One from elsewhere has the digest of a row, so it is the image that
+ * a host has written. So no foreign file system reaches the kernel.
  */
 export class ImageMounts {
   readonly #layout: Layout
