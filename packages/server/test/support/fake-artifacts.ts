@@ -15,6 +15,8 @@ export class FakeObjects {
   readonly stored = new Map<string, StoredArtifact>()
   /** True while nobody can reach it. */
   isDown = false
+  /** True if the fleet has none: nothing is stored, and no upload fails. */
+  isMissing = false
   /** Called when the objects of an artifact are there, and its row does not say so yet. */
   onNamed: (ref: ArtifactRef) => void | Promise<void> = () => {}
   /** The artifacts that hosts have fetched. */
@@ -36,6 +38,7 @@ export function fakeArtifacts(
     classId: transfer.classId,
     storedAmong: async (ids) => ids.filter((id) => objects.stored.has(id)),
     store: async (ref, signal) => {
+      if (objects.isMissing) return
       const known = await store.db
         .selectFrom('artifacts')
         .select('state')

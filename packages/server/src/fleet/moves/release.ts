@@ -14,27 +14,35 @@ interface Leave {
 }
 
 /**
+ * The end of a release. `changed`: the runtime was resumed or deleted meanwhile. `unstored`: the
+ * fleet has no object store.
+ */
+export type Released = 'released' | 'changed' | 'unstored'
+
+/**
  * Stores what the resume of a paused runtime needs, and then lets it belong to no host. From that
- * change on, the loss of this host loses nothing of it. Returns false if the runtime has another
- * state meanwhile: it was resumed or deleted. Rejects if something could not be stored; the runtime
- * stays this host's then.
+ * change on, the loss of this host loses nothing of it. Rejects if something could not be stored;
+ * the runtime stays this host's then.
  */
 export async function release(
   service: Runtimes,
   row: OwnPaused,
   { signal, expiresAt = null }: Leave,
-): Promise<boolean> {
+): Promise<Released> {
   const { artifacts, networks, decisions, store, thisHost, log } = service
   // The next host continues both.
   await networks.flushAddresses()
   await decisions.flush()
+  const needed = neededArtifacts(row)
   try {
-    for (const needed of neededArtifacts(row)) await artifacts.store(needed, signal)
+    for (const one of needed) await artifacts.store(one, signal)
   } catch (error) {
     // A resume removes its checkpoint.
     if (await isPausedHere(service, row)) throw error
-    return false
+    return 'changed'
   }
+  const stored = new Set(await artifacts.storedAmong(needed.map(({ id }) => id)))
+  if (!needed.every(({ id }) => stored.has(id))) return 'unstored'
   const released = await store.change(aloneWithRow, (changes) =>
     changes
       .updateTable('runtimes')
@@ -56,8 +64,9 @@ export async function release(
       .returning('runtime_id')
       .executeTakeFirst(),
   )
-  if (released !== undefined) log.debug({ runtime_id: row.runtime_id }, 'a paused runtime belongs to no host now')
-  return released !== undefined
+  if (released === undefined) return 'changed'
+  log.debug({ runtime_id: row.runtime_id }, 'a paused runtime belongs to no host now')
+  return 'released'
 }
 
 /** Returns true if a runtime is still paused as it was. */

@@ -18,6 +18,8 @@ export class Releases {
   readonly #service: Runtimes
   readonly #attempts: Attempts
   readonly #turns = new Semaphore(atOnce)
+  /** True if the fleet has no object store: paused runtimes stay on their hosts. */
+  #hasNoStore = false
 
   constructor(service: Runtimes) {
     this.#service = service
@@ -27,7 +29,7 @@ export class Releases {
   /** Begins to store the paused runtimes of this host. Does not wait for that. */
   async look(): Promise<void> {
     const { artifacts, store, thisHost, closing, log } = this.#service
-    if (!artifacts.isShared) return
+    if (!artifacts.isShared || this.#hasNoStore) return
     const rows = await store.db
       .selectFrom('runtimes')
       .select(['project_id', 'runtime_id', 'image_digest', 'origin_image_digest', 'pause_checkpoint_id'])
@@ -58,7 +60,8 @@ export class Releases {
       const signal = AbortSignal.any([closing, AbortSignal.timeout(storeTimeoutMs)])
       const leave = () => release(this.#service, row, { signal })
       // While the host drains, a request waits until another host can take the runtime.
-      await (leaving.isDraining ? leaving.during(row.runtime_id, leave) : leave())
+      const end = await (leaving.isDraining ? leaving.during(row.runtime_id, leave) : leave())
+      if (end === 'unstored') this.#hasNoStore = true
     }, closing)
   }
 }

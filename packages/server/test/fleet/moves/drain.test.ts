@@ -145,3 +145,21 @@ test.each(['the host that is drained', 'another host'])(
     expect((await answered).json).toMatchObject({ command_id: command, stdout: 'after', exit_code: 0 })
   },
 )
+
+test('a runtime that cannot be stored continues where it is, and moves later', async () => {
+  const fleet = await startMovingFleet(2)
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const id = await makeWithFile(one)
+  await inside(one.server).start(id, 'sleep')
+  fleet.objects.isDown = true
+  await drain(two, one)
+  const failed = () => one.server.logged.some(({ message }) => message.includes('could not leave this host yet'))
+  await vi.waitUntil(failed, patience)
+  await vi.waitUntil(async () => (await shown(two, id)).state === 'running', patience)
+  expect(await rowOf(fleet, id)).toMatchObject({ host_id: one.hostId })
+  await expectFile(two, id)
+  fleet.objects.isDown = false
+  one.clock.ms += 5_000
+  await isEmpty(fleet, one)
+  await expectFile(one, id)
+})

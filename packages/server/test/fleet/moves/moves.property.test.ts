@@ -1,4 +1,4 @@
-import { testSeed } from '@holt/testkit'
+import { byLength, testSeed } from '@holt/testkit'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { hostRow, pass, type TestHost } from '../../support/fleet.ts'
@@ -115,7 +115,9 @@ async function speakers(hosts: readonly TestHost[], id: string): Promise<string[
   return found
 }
 
-test('random moves lose nothing that is stored, and one host at most has a runtime', { timeout: 300_000 }, async () => {
+test('random moves lose nothing that is stored, and one host at most has a runtime', {
+  timeout: byLength({ short: 300_000, long: 1_800_000, soak: 7_200_000 }),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async (steps) => {
       const fleet = await startMovingFleet(hostCount)
@@ -127,6 +129,6 @@ test('random moves lose nothing that is stored, and one host at most has a runti
       await settle(played)
       for (const { server } of hosts) await server.close()
     }),
-    { numRuns: 6, seed: testSeed() },
+    { numRuns: byLength({ short: 3, long: 20, soak: 100 }), seed: testSeed() },
   )
 })

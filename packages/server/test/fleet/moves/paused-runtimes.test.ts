@@ -118,3 +118,13 @@ test('a follower waits while a runtime belongs to no host, and its client contin
   expect(await followed).toBeInstanceOf(Error)
   expect((await one.server.ask('GET', output)).text).toContain('before')
 })
+
+test('a fleet without an object store keeps its paused runtimes on their hosts', async () => {
+  const fleet = await startMovingFleet(1)
+  const [one] = fleet.hosts as [TestHost]
+  fleet.objects.isMissing = true
+  const id = await pausedOn(one)
+  await pass(1_000, { store: fleet.store, hosts: [one], beating: [one] })
+  expect(await rowOf(fleet, id)).toMatchObject({ state: 'paused', host_id: one.hostId })
+  await expectFile(one, id)
+})
