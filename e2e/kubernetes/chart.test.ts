@@ -58,6 +58,13 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
     expect(out).toContain('secretName: "keys"')
   })
 
+  test('the keys of artifacts are a file from a Secret, if one is named', async () => {
+    const host = await manifest('DaemonSet', 'fleet', 'artifactKey.existingSecret=sealing')
+    expect(host).toContain('{name: HOLT_ARTIFACT_KEY, value: /etc/holt/artifact-keys/keys}')
+    expect(host).toContain('secretName: "sealing"')
+    expect(await manifest('DaemonSet', 'fleet')).not.toContain('HOLT_ARTIFACT_KEY')
+  })
+
   test('a host has what its runtimes need to outlive its pod', async () => {
     const host = await manifest('DaemonSet', 'fleet')
     expect(host).toContain('hostPID: true')

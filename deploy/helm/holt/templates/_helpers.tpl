@@ -55,6 +55,9 @@ app.kubernetes.io/component: host
 - name: AWS_SECRET_ACCESS_KEY
   valueFrom: {secretKeyRef: {name: {{ . | quote }}, key: AWS_SECRET_ACCESS_KEY}}
 {{- end }}
+{{- if .Values.artifactKey.existingSecret }}
+- {name: HOLT_ARTIFACT_KEY, value: /etc/holt/artifact-keys/keys}
+{{- end }}
 - {name: HOLT_FLEET_SUSPECT, value: {{ .Values.fleet.suspect | quote }}}
 - {name: HOLT_FLEET_FENCE, value: {{ .Values.fleet.fence | quote }}}
 - {name: HOLT_FLEET_VERDICT, value: {{ .Values.fleet.verdict | quote }}}
@@ -85,6 +88,9 @@ app.kubernetes.io/component: host
 - {name: dev, mountPath: /dev}
 - {name: cgroups, mountPath: /sys/fs/cgroup}
 - {name: master-keys, mountPath: /etc/holt/master-keys, readOnly: true}
+{{- if .Values.artifactKey.existingSecret }}
+- {name: artifact-keys, mountPath: /etc/holt/artifact-keys, readOnly: true}
+{{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
@@ -104,6 +110,13 @@ app.kubernetes.io/component: host
     secretName: {{ .Values.masterKeys.existingSecret | quote }}
     defaultMode: 0400
     items: [{key: {{ .Values.masterKeys.key | quote }}, path: master-keys.json}]
+{{- if .Values.artifactKey.existingSecret }}
+- name: artifact-keys
+  secret:
+    secretName: {{ .Values.artifactKey.existingSecret | quote }}
+    defaultMode: 0400
+    items: [{key: {{ .Values.artifactKey.key | quote }}, path: keys}]
+{{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
