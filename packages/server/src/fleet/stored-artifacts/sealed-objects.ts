@@ -1,4 +1,4 @@
-import { type ObjectStore, ObjectStoreError } from '@holt/object-store'
+import { type ObjectStore, ObjectStoreError, type OpenObject } from '@holt/object-store'
 import type { ArtifactKeys } from './artifact-keys.ts'
 import { partOf } from './part-of.ts'
 import { headerBytes, openHeader, seal, sealedRangeOf, sealedSize, unseal } from './sealed-stream.ts'
@@ -13,6 +13,8 @@ interface Place {
 /** An object whose content has a known size; null: any. */
 interface Source extends Place {
   readonly contentBytes: number | null
+  /** The keys of objects that were opened, by their names, so that a range needs one request. */
+  readonly opened?: Map<string, Buffer>
 }
 
 interface Range {
@@ -36,7 +38,7 @@ export async function writeContent(
  */
 export async function* readContent(
   objects: ObjectStore,
-  { key, keys, contentBytes }: Source,
+  { key, keys, contentBytes, opened }: Source,
   range: Range | null,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -45,15 +47,41 @@ export async function* readContent(
     if (contentBytes !== null && sizeBytes !== contentBytes) throw otherSize(key)
     return yield* body
   }
-  const first = await objects.get(key, { range: { start: 0, end: headerBytes }, signal })
-  const plainBytes = contentBytes ?? contentOf(first.sizeBytes)
-  if (plainBytes === null || first.sizeBytes !== sealedSize(plainBytes)) throw otherSize(key)
-  const derived = openHeader(await wholeOf(first.body), keys, key)
+  const known = contentBytes === null ? undefined : opened?.get(key)
+  const header = known === undefined ? await readHeader(objects, { key, keys }, signal) : null
+  const plainBytes = contentBytes ?? contentOf(header?.sizeBytes ?? 0)
+  const derived = known ?? header?.derived
+  if (plainBytes === null || derived === undefined) throw otherSize(key)
   const wanted = range ?? { start: 0, end: plainBytes }
   const { firstChunk, start, end, skip } = sealedRangeOf(wanted, plainBytes)
-  const { body } = await objects.get(key, { range: { start, end }, signal })
-  const opened = unseal(body, { key: derived, objectKey: key, firstChunk, plainBytes })
-  yield* partOf(opened, { skip, length: wanted.end - wanted.start })
+  const { sizeBytes, body } = await openRange(objects, { key, range: { start, end } }, signal)
+  if (sizeBytes !== sealedSize(plainBytes)) throw otherSize(key)
+  opened?.set(key, derived)
+  const content = unseal(body, { key: derived, objectKey: key, firstChunk, plainBytes })
+  yield* partOf(content, { skip, length: wanted.end - wanted.start })
+}
+
+async function readHeader(
+  objects: ObjectStore,
+  { key, keys }: { readonly key: string; readonly keys: ArtifactKeys },
+  signal: AbortSignal,
+): Promise<{ readonly sizeBytes: number; readonly derived: Buffer }> {
+  const { sizeBytes, body } = await openRange(objects, { key, range: { start: 0, end: headerBytes } }, signal)
+  return { sizeBytes, derived: openHeader(await wholeOf(body), keys, key) }
+}
+
+/** Opens a range of an object that must have it. A shorter object is `damaged`. */
+async function openRange(
+  objects: ObjectStore,
+  { key, range }: { readonly key: string; readonly range: Range },
+  signal: AbortSignal,
+): Promise<OpenObject> {
+  try {
+    return await objects.get(key, { range, signal })
+  } catch (error) {
+    if (error instanceof ObjectStoreError && error.kind === 'invalid') throw otherSize(key, error)
+    throw error
+  }
 }
 
 /** Returns the size of the content of a sealed object; null if no content has that size. */
@@ -65,8 +93,8 @@ function contentOf(sealedBytes: number): number | null {
   return null
 }
 
-function otherSize(key: string): ObjectStoreError {
-  return new ObjectStoreError('damaged', `${key} has another size than was written`)
+function otherSize(key: string, cause?: unknown): ObjectStoreError {
+  return new ObjectStoreError('damaged', `${key} has another size than was written`, { cause })
 }
 
 async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

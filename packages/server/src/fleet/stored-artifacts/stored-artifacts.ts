@@ -38,6 +38,11 @@ export interface ListedArtifact {
   readonly modifiedAt: Date
 }
 
+/** A manifest, and the keys of its objects that were opened. */
+interface OpenManifest extends ArtifactManifest {
+  readonly opened: Map<string, Buffer>
+}
+
 /**
  * The images and checkpoints in the object store. docs/internals/object-store.md has the layout.
  * With keys, bytes are sealed before they leave this host, and unsealed artifacts do not exist.
@@ -94,7 +99,7 @@ export class StoredArtifacts {
     const key = this.#manifestKey(ref)
     const bytes = await this.#wholeOf(key, signal)
     if (bytes === null) return null
-    const manifest = parseManifest(bytes, ref)
+    const manifest = { ...parseManifest(bytes, ref), opened: new Map<string, Buffer>() }
     return {
       description: manifest.description,
       read: (file, range, fileSignal) => this.#readFile(manifest, file, range, fileSignal),
@@ -120,7 +125,7 @@ export class StoredArtifacts {
   }
 
   async *#readFile(
-    { description, files }: ArtifactManifest,
+    { description, files, opened }: OpenManifest,
     file: ArtifactFile,
     { offset, length }: ByteRange,
     signal: AbortSignal,
@@ -140,6 +145,7 @@ export class StoredArtifacts {
       key: this.#fileKey(description.ref, described, encoding),
       keys: this.#keys,
       contentBytes: storedBytes,
+      opened,
     }
     const range = { start: offset, end: offset + length }
     if (encoding === 'none') return yield* readContent(this.#objects, source, range, signal)

@@ -172,6 +172,19 @@ test('sealed artifacts show nothing of their content, and open with the key that
   expect(await new StoredArtifacts(objects, null).open(description.ref, signal)).toBeNull()
 })
 
+test('a sealed range needs one request', async () => {
+  const { description, read } = artifactOf('image', { memory })
+  const stored = new StoredArtifacts(objects, new ArtifactKeys([key]))
+  await stored.put(description, read, signal)
+  const found = await stored.open(description.ref, signal)
+  const [file = never()] = description.files
+  await bytesOf(found?.read(file, { offset: 0, length: 10 }, signal) ?? never())
+  s3.requests.length = 0
+  const range = await bytesOf(found?.read(file, { offset: 3 * MiB, length: MiB }, signal) ?? never())
+  expect(hexOf(range)).toBe(hexOf(memory.subarray(3 * MiB, 4 * MiB)))
+  expect(s3.requests).toHaveLength(1)
+})
+
 test('a host with a key takes no artifact that anybody could have written', async () => {
   const { description, read } = artifactOf('checkpoint', { small })
   await new StoredArtifacts(objects, null).put(description, read, signal)
