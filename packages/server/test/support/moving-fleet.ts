@@ -19,7 +19,7 @@ export interface MovingFleet {
 }
 
 /** Opens a store that hosts in one process share: SQLite, where no test needs another. */
-export function openShared(): Promise<Store> {
+function openShared(): Promise<Store> {
   const [[, open]] = fleetStores as [(typeof fleetStores)[number]]
   return open()
 }
