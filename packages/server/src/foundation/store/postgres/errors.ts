@@ -40,12 +40,20 @@ export class ConnectionLost extends Error {
 const lostStates = /^(?:08|57P0[1-5]|25P0[34]|53300)/
 
 /**
+ * Returns true if a prepared statement no longer fits its table: a newer daemon of the fleet has
+ * added a column. It fails on this connection from then on, and not on the next one.
+ */
+function isOutdatedPlan({ code, routine }: DatabaseError): boolean {
+  return code === '0A000' && routine === 'RevalidateCachedQuery'
+}
+
+/**
  * Turns an error of `pg` into one of the errors above. The original is never passed on: it may
  * carry parameters, and its properties may hold the settings of the connection.
  */
 export function translate(error: unknown): StatementError | ConnectionLost {
   if (error instanceof StatementError || error instanceof ConnectionLost) return error
-  if (error instanceof DatabaseError && !lostStates.test(error.code ?? '')) {
+  if (error instanceof DatabaseError && !lostStates.test(error.code ?? '') && !isOutdatedPlan(error)) {
     return new StatementError(error.message, error.code ?? 'XX000')
   }
   if (!(error instanceof Error)) return new ConnectionLost(String(error))

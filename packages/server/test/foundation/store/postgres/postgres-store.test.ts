@@ -55,6 +55,20 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(await ensureDefaultProject(store, 2)).toBe(projectId)
   })
 
+  test('reads and changes go on when a newer daemon has added a column to their table', async () => {
+    const url = cluster.url(await newDatabase())
+    const { store } = await open(url)
+    const projectId = await ensureDefaultProject(store, 1)
+    const read = (db: Queries) => db.selectFrom('projects').selectAll().execute()
+    const change = () => store.change(aloneWithRow, read)
+    // Each statement is prepared on every connection.
+    const all = () => Promise.all(Array.from({ length: 16 }, () => [read(store.db), change()]).flat())
+    await all()
+    await ask(url, 'ALTER TABLE projects ADD COLUMN newer TEXT')
+    for (const rows of await all()) expect(rows.map(({ project_id }) => project_id)).toContain(projectId)
+    for (const rows of await all()) expect(rows[0]).toHaveProperty('newer')
+  })
+
   test('the rows that a change has read stay the same until it ends, with many changes at once', async () => {
     const { store } = await open(cluster.url(await newDatabase()))
     const projectId = await ensureDefaultProject(store, 1)
