@@ -166,6 +166,10 @@ readonly ON_POSTGRES=(packages/server/test/{runtimes/{lifecycle,pools,snapshots}
 readonly ALWAYS_ON_POSTGRES=(packages/server/test/tenancy/idempotency/every-post.test.ts packages/server/test/tenancy/projects/quotas.test.ts)
 mapfile -t on_postgres < <(node scripts/draw-share.ts 0.222 'folders on PostgreSQL' "${ON_POSTGRES[@]}")
 
+# Through a fleet of three hosts, each request through a random one (HOLT_TEST_FLEET). A short run draws two files.
+readonly THROUGH_FLEET=(packages/server/test/{runtimes/lifecycle,tenancy/{events,idempotency,keys,projects,webhooks}}/*.test.ts)
+mapfile -t through_fleet < <(node scripts/draw-share.ts 0.05 'files through a fleet' "${THROUGH_FLEET[@]}")
+
 # With the compiled code of the npm packages, a process that tests the service starts 0.4 s sooner.
 readonly COMPILED=$PWD/.holt/compile-cache
 
@@ -183,6 +187,7 @@ readonly LANE_IS_FREE=$results/lane-is-free
 	code_tests
 	NODE_COMPILE_CACHE=$COMPILED HOLT_TEST_DATABASE=postgres vitest_run postgres --maxWorkers=1 \
 		"${on_postgres[@]}" "${ALWAYS_ON_POSTGRES[@]}"
+	NODE_COMPILE_CACHE=$COMPILED HOLT_TEST_FLEET=3 vitest_run fleet --maxWorkers=1 "${through_fleet[@]}"
 } >"$results/beside.txt" 2>&1 &
 beside=$!
 NODE_COMPILE_CACHE=$COMPILED vitest_run unit --config vitest.npm-test.config.ts

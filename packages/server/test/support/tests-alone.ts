@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 
 const ofEachHost = 'the limit is one of each host'
+const inOrder = 'requests through one host arrive in order'
 
 /** The tests that run without other hosts, as parts of their paths and names, with the reasons. */
 const alone: readonly { readonly file: string; readonly test?: string; readonly why: string }[] = [
@@ -20,6 +21,14 @@ const alone: readonly { readonly file: string; readonly test?: string; readonly 
     test: 'another state directory',
     why: 'it changes the files of one host',
   },
+  {
+    file: 'tenancy/keys/rotation.',
+    test: 'the key of this machine',
+    why: 'a host of a fleet has a key of another name',
+  },
+  { file: 'tenancy/webhooks/webhook-routes.', test: 'is sent at once', why: 'the host with the duty sends messages' },
+  { file: 'runtimes/lifecycle/pause-resume.', test: 'requests wait, and resume', why: inOrder },
+  { file: 'runtimes/lifecycle/pause-resume.', test: 'in progress is answered first', why: inOrder },
   { file: 'daemon/costs/', why: 'it counts what one machine does' },
 ]
 

@@ -238,7 +238,7 @@ describe('during a checkpoint', () => {
   })
 
   test('a request in progress is answered first', async () => {
-    const { ask, makeRuntime } = await startTestServer({ alone: 'requests at one host arrive in order' })
+    const { ask, makeRuntime } = await startTestServer()
     const id = await makeRuntime()
     let finish = () => {}
     const body = new ReadableStream<Uint8Array>({
