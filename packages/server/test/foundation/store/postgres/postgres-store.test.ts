@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
     expect(await ensureDefaultProject(store, 2)).toBe(projectId)
   })
 
-  test('reads and changes go on when a newer daemon has added a column to their table', async () => {
+  test('reads and changes continue when a newer daemon has added a column to their table', async () => {
     const url = cluster.url(await newDatabase())
     const { store } = await open(url)
     const projectId = await ensureDefaultProject(store, 1)
