@@ -60,6 +60,11 @@ export const Metadata = z
   .refine((metadata) => Object.keys(metadata).length <= 64, 'must have at most 64 keys')
 export type Metadata = z.output<typeof Metadata>
 
+/** The label of runtimes that are kept on different hosts. */
+const Spread = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_" and "-"')
+
 /** Changes of labels: a value sets a label, and null removes it. */
 const MetadataPatch = z
   .record(MetadataKey, Text.max(1024).nullable())
@@ -121,6 +126,9 @@ export const CreateRuntime = z
       .describe(
         'The region of the cloud. A region that the server does not serve is refused. Default: the region of the server.',
       ),
+    spread: Spread.optional().describe(
+      'A label of 1 to 64 characters. In a fleet, runtimes of the project with the same label are placed on different hosts if possible. Default: none.',
+    ),
     isolation: Isolation.optional().describe(
       'The isolation class. Default: the class that the server is configured with, else `gvisor`.',
     ),
@@ -327,6 +335,10 @@ export const Runtime = z
       .describe('The runtime that this one was forked from; null if it is not a fork.'),
     cloud: z.string().describe('The cloud of the runtime, as the operator has named it.'),
     region: z.string().describe('The region of the cloud.'),
+    spread: z
+      .string()
+      .nullable()
+      .describe('The label of runtimes that are placed on different hosts if possible; null if there is none.'),
     isolation: Isolation.describe(
       'The isolation class: `gvisor` for untrusted code, `container` for code that you trust.',
     ),

@@ -52,6 +52,7 @@ class NamedRuntime(TypedDict, total=False):
     snapshot: str
     cloud: str
     region: str
+    spread: str
     isolation: Isolation
     cpu: float
     memory: Size
@@ -114,6 +115,7 @@ def runtime_body(
     name: str | None = None,
     cloud: str | None = None,
     region: str | None = None,
+    spread: str | None = None,
     isolation: Isolation | None = None,
     cpu: float | None = None,
     memory: Size | None = None,
@@ -135,6 +137,7 @@ def runtime_body(
             name=name,
             cloud=cloud,
             region=region,
+            spread=spread,
             isolation=isolation,
             cpu=cpu,
             memory=memory,

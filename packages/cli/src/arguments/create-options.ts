@@ -12,6 +12,7 @@ export interface CreateOptions extends PolicyOptions, EnvironmentOptions {
   readonly name?: string
   readonly cloud?: string
   readonly region?: string
+  readonly spread?: string
   readonly isolation?: Isolation
   readonly cpu?: number
   readonly memory?: number | string
@@ -35,6 +36,7 @@ export function addCreateOptions(command: Command): Command {
     .option('-n, --name <name>', 'a name, unique among the runtimes that have not ended')
     .option('--cloud <cloud>', 'the cloud to run in (default: that of the service)')
     .option('--region <region>', 'the region of the cloud (default: that of the service)')
+    .option('--spread <label>', 'run it on another host than runtimes with the same label, if possible')
     .addOption(isolationOption())
     .option('--cpu <vCPUs>', 'vCPUs (default: those of the template or snapshot)', notNegative)
     .option('--memory <size>', 'GiB, or with a unit: 512MiB, 512m, 8GB', size)
@@ -53,7 +55,7 @@ export function addCreateOptions(command: Command): Command {
 
 /** Returns the body of the create for the options. */
 export function createBody(options: CreateOptions): CreateRuntimeInput {
-  const { template, snapshot, name, cloud, region, isolation, cpu, memory, disk, metadata } = options
+  const { template, snapshot, name, cloud, region, spread, isolation, cpu, memory, disk, metadata } = options
   const { network, secret: secrets } = options
   const env = environmentOf(options)
   const written = policyOf(options)
@@ -70,6 +72,7 @@ export function createBody(options: CreateOptions): CreateRuntimeInput {
     name,
     cloud,
     region,
+    spread,
     isolation,
     cpu,
     memory,

@@ -147,11 +147,14 @@ describe('a new runtime', () => {
   })
 
   test('has no network at all, in the named region', async () => {
-    expect((await run(['create', '--no-network', '--cloud', 'aws', '--region', 'us-east-1'])).code).toBe(0)
+    expect(
+      (await run(['create', '--no-network', '--cloud', 'aws', '--region', 'us-east-1', '--spread', 'db'])).code,
+    ).toBe(0)
     expect(service.calls.find(({ route }) => route === 'createRuntime')?.body).toMatchObject({
       network_policy: null,
       cloud: 'aws',
       region: 'us-east-1',
+      spread: 'db',
     })
   })
 

@@ -39,6 +39,7 @@ function originOf(runtime: Runtime): readonly FactEntry[] {
     ['Isolation', isolation === 'gvisor' ? 'gvisor: for untrusted code' : 'container: for code that you trust'],
     ['Size', `${cpu} vCPU, ${mibText(memory_mib)} of memory, ${mibText(disk_mib)} of disk`],
     ['Place', `${cloud}, ${region}`],
+    ['Apart from runtimes with the label', runtime.spread],
     ['Network policy', policyText(runtime)],
     ['Public ports', runtime.ports.public.join(', ') || 'none'],
   ]

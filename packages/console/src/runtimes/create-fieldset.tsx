@@ -57,6 +57,7 @@ export function CreateFieldset({ fields, change }: FieldsetProps) {
       </Choice>
       <Field label="Cloud" {...bound('cloud')} hint="that of the service" />
       <Field label="Region" {...bound('region')} hint="that of the service" />
+      <Field label="Apart from runtimes with the label" {...bound('spread')} hint="none" pattern="[A-Za-z0-9._\-]+" />
     </>
   )
 }

@@ -13,6 +13,7 @@ export const emptyFields = {
   name: '',
   cloud: '',
   region: '',
+  spread: '',
   isolation: '',
   cpu: '',
   memory: '',
@@ -38,8 +39,8 @@ export type CreateFields = Readonly<typeof emptyFields>
 
 /** Returns the body of a create. The service itself checks the values, and names each wrong one. */
 export function bodyOf(fields: CreateFields): NewRuntime {
-  const { template, snapshot, name, cloud, region, isolation, on_timeout } = fields
-  const texts = { template, snapshot, name, cloud, region, isolation, on_timeout }
+  const { template, snapshot, name, cloud, region, spread, isolation, on_timeout } = fields
+  const texts = { template, snapshot, name, cloud, region, spread, isolation, on_timeout }
   const given = {
     ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, text.trim() || undefined])),
     cpu: fields.cpu.trim() === '' ? undefined : Number(fields.cpu),

@@ -9,6 +9,7 @@ const options: Readonly<Record<string, string>> = {
   name: '--name',
   cloud: '--cloud',
   region: '--region',
+  spread: '--spread',
   cpu: '--cpu',
   memory: '--memory',
   disk: '--disk',

@@ -86,6 +86,7 @@ export function runningRuntime(
     parent_id: null,
     cloud: 'aws',
     region: 'us-east-1',
+    spread: null,
     isolation: body.isolation ?? 'gvisor',
     cpu: body.cpu ?? 1,
     memory_mib: body.memory ?? 1024,

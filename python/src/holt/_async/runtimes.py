@@ -51,6 +51,7 @@ class AsyncRuntimes:
         name: str | None = None,
         cloud: str | None = None,
         region: str | None = None,
+        spread: str | None = None,
         isolation: Isolation | None = None,
         cpu: float | None = None,
         memory: Size | None = None,
@@ -77,6 +78,7 @@ class AsyncRuntimes:
             name: A name that is unique among the runtimes that have not ended.
             cloud: The place to run, as the operator has named it.
             region: The region of the cloud.
+            spread: A label. Runtimes with the same one run on different hosts if possible.
             isolation: `gvisor` for untrusted code, `container` for code you trust.
             cpu: The number of vCPUs. Default: the template's.
             memory: The most memory, in GiB or as text such as `512MiB`. Default: the template's.
@@ -98,6 +100,7 @@ class AsyncRuntimes:
             name=name,
             cloud=cloud,
             region=region,
+            spread=spread,
             isolation=isolation,
             cpu=cpu,
             memory=memory,

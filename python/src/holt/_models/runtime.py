@@ -30,6 +30,7 @@ class RuntimeFields(Model):
     parent_id: str | None
     cloud: str
     region: str
+    spread: str | None
     isolation: Literal["gvisor", "container"]
     cpu: float
     memory_mib: int

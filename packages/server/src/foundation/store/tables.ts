@@ -178,6 +178,8 @@ interface RuntimesTable {
   readonly token_generation: Generated<number>
   /** The settings of a runtime that a client of E2B made (`SandboxSettings`); null for others. */
   readonly e2b_json: string | null
+  /** The label of runtimes of the project that are kept on different hosts. Null: none. */
+  readonly spread: Generated<string | null>
   readonly expires_at: number | null
   readonly created_at: number
   readonly started_at: number | null

@@ -10,7 +10,7 @@ import type { RuntimeSource } from './runtime-source.ts'
 export interface RowCreation {
   readonly projectId: string
   readonly runtimeId: string
-  readonly request: Pick<CreateRuntime, 'name' | 'env' | 'metadata'>
+  readonly request: Pick<CreateRuntime, 'name' | 'env' | 'metadata' | 'spread'>
   /** The settings of a client of E2B, as stored. Default: the runtime is not made by one. */
   readonly sandbox?: string | null
   /** The parts that a pause at the deadline keeps. Default: the memory, too. */
@@ -52,6 +52,7 @@ export function newRuntimeRow(
     creation_id: null,
     made_by_key_id: actingRequest()?.keyId ?? null,
     e2b_json: sandbox,
+    spread: request.spread ?? null,
     expires_at: expiresAt(deadline.timeout_secs, at),
     created_at: at,
     started_at: null,

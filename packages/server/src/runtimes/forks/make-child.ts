@@ -81,6 +81,7 @@ function asCreate(parent: RuntimeRow, request: ForkRuntime) {
   return {
     env: JSON.parse(parent.env_json) as Record<string, string>,
     metadata: request.metadata ?? (JSON.parse(parent.metadata_json) as Record<string, string>),
+    ...(parent.spread === null ? {} : { spread: parent.spread }),
   }
 }
 

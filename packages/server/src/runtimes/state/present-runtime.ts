@@ -31,6 +31,7 @@ export function presentRuntime(
     parent_id: row.parent_id as Runtime['parent_id'],
     cloud,
     region,
+    spread: row.spread,
     isolation: row.isolation,
     cpu: row.cpu,
     memory_mib: row.memory_mib,

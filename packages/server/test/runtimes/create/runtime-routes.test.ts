@@ -19,6 +19,7 @@ describe('create', () => {
       isolation: 'gvisor',
       cloud: 'aws',
       region: 'us-east-1',
+      spread: null,
       network_policy: null,
       timeout_secs: 3600,
       on_timeout: 'pause',
@@ -93,6 +94,8 @@ describe('create', () => {
     [{ disk: 1 }, 422, 'disk_too_small'],
     [{ cloud: 'elsewhere' }, 400, 'unsupported_setting'],
     [{ region: 'eu-central-1' }, 400, 'unsupported_setting'],
+    [{ spread: 'a b' }, 400, 'invalid_request'],
+    [{ spread: 'a'.repeat(65) }, 400, 'invalid_request'],
     [{ memory: '3TiB' }, 400, 'unsupported_setting'],
   ])('refuses %j with %i %s', async (json, status, code) => {
     const { ask } = await startTestServer()

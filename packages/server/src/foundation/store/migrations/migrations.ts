@@ -20,6 +20,7 @@ import { buildRequestRows } from './0019-build-request-rows.ts'
 import { hosts } from './0020-hosts.ts'
 import { artifacts } from './0021-artifacts.ts'
 import { drains } from './0023-drains.ts'
+import { spread } from './0025-spread.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -49,4 +50,5 @@ export const migrations: readonly string[] = [
   hosts,
   artifacts,
   drains,
+  spread,
 ]
