@@ -62,6 +62,11 @@ export interface ServerOptions extends FoundationOptions {
   readonly peers?: FleetParts | null
   /** The images and checkpoints of the fleet. Default: those of this machine. */
   readonly artifacts?: Artifacts
+  /**
+   * The placement of new runtimes in a fleet. `own`: a ready host makes those of its clients.
+   * Default `fleet`: on the best host.
+   */
+  readonly places?: 'fleet' | 'own'
   /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate
   /** The delay before the first retry of failed base templates, in milliseconds. */
@@ -107,7 +112,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   })
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
   const mounts = [serveMcp, ...(config.console ? [serveConsole] : [])]
-  const peers = await joinFleet(service, { fleet, given: options.peers ?? null })
+  const peers = await joinFleet(service, { fleet, given: options.peers ?? null, places: options.places })
   const app = createApp(service, handlers, { mounts, entries, fleet: peers })
   fleet?.guardClients(app.server)
   const background: Promise<unknown>[] = [following.ended, cleared, ...(fleet === null ? [] : [fleet.ended])]
@@ -159,6 +164,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       service.usage.keep(),
       service.metrics.process.keep(controller.signal),
       ...(fleet === null ? [] : followOthers(service, fleet)),
+      peers?.placement?.keep() ?? Promise.resolve(),
     )
     return {
       url,

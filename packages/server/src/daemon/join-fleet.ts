@@ -9,9 +9,13 @@ import { followChangesOfOthers } from '../resources/network/changes-of-others.ts
  */
 export async function joinFleet(
   service: Api,
-  { fleet, given }: { readonly fleet: Fleet | null; readonly given: FleetParts | null },
+  {
+    fleet,
+    given,
+    places = 'fleet',
+  }: { readonly fleet: Fleet | null; readonly given: FleetParts | null; readonly places?: 'fleet' | 'own' | undefined },
 ): Promise<OpenPeers | null> {
-  if (given === null) return fleet?.openPeers(service) ?? null
+  if (given === null) return fleet?.openPeers(service, places) ?? null
   const { openPeers } = await import('../fleet/forwarding/open-peers.ts')
   return openPeers(service, given)
 }

@@ -36,7 +36,6 @@ import { moveVerbs, resumeElsewhere } from './moves/move-verbs.ts'
 import { takeFor } from './moves/take-for.ts'
 import { joinAddress } from './peers/peer-directory.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
-import { readyHost } from './placement/ready-host.ts'
 
 /** The time for a host that stops to say so, in milliseconds. */
 const leaveMs = 1_000
@@ -96,8 +95,8 @@ export interface Fleet {
    * waits for a second at most.
    */
   leave(): Promise<void>
-  /** Opens the connections with the other hosts. */
-  openPeers(service: Inside): Promise<OpenPeers>
+  /** Opens the connections with the other hosts. `places` is as in `FleetParts`. */
+  openPeers(service: Inside, places: 'fleet' | 'own'): Promise<OpenPeers>
   /**
    * Says that the host has compared its engine with its rows, and serves requests. `peerPort` is
    * that of its listener for other hosts.
@@ -157,7 +156,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         leaveMs,
       )
     },
-    openPeers: async (service) => {
+    openPeers: async (service, places) => {
       peers = await openPeers(service, {
         own: lease,
         directory: new HostPeers(store, hosts),
@@ -165,7 +164,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         verbs: { ...moveVerbs(service), ...childVerbs(service) },
         take: (owned) => takeFor(service, owned),
         address,
-        place: () => readyHost(hosts, hostId),
+        places,
         others: () => hosts.answering().filter((id) => id !== hostId),
         guard: (connection) => clients.add(connection, lease),
       })

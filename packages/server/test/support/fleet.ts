@@ -6,6 +6,7 @@ import type { KyselyPlugin } from 'kysely'
 import { onTestFinished, vi } from 'vitest'
 import { noEngine } from '../../src/daemon/machine/no-engine.ts'
 import { openOwnStore } from '../../src/daemon/open-own-store.ts'
+import type { ServerConfig } from '../../src/foundation/config/config.ts'
 import type { FleetConfig } from '../../src/foundation/config/fleet-settings.ts'
 import { openMasterKeys } from '../../src/foundation/sealing/master-keys.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
@@ -45,7 +46,9 @@ export interface TestHost {
 }
 
 /** The parts of a host that tests set, and the object store that it shares with others. */
-export type HostOptions = Partial<ServerOptions> & {
+export type HostOptions = Partial<Omit<ServerOptions, 'engine' | 'config'>> & {
+  readonly engine?: FakeEngine
+  readonly config?: Partial<ServerConfig>
   readonly objects?: FakeObjects
   readonly role?: FleetConfig['role']
 }
@@ -66,7 +69,8 @@ const keyDirs = new WeakMap<object, string>()
 
 /** Starts a host over a store that several hosts share. */
 export async function startHost(store: SharedStore, options: HostOptions = {}): Promise<TestHost> {
-  const machine = { hostId: makeId('host'), stateDir: await newStateDir(), engine: new FakeEngine(), clock: { ms: 0 } }
+  const { engine = new FakeEngine() } = options
+  const machine = { hostId: makeId('host'), stateDir: await newStateDir(), engine, clock: { ms: 0 } }
   const keyDir = keyDirs.get(store)
   const keyFile = 'master-keys.json'
   if (keyDir === undefined) {
@@ -96,6 +100,8 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
   const { dialWebhook = nowhere } = options.outside ?? {}
   const server = await startTestServer(
     {
+      // A test knows where its runtimes are, unless it is about placement.
+      places: 'own',
       ...options,
       engine: options.role === 'front' ? noEngine : engine,
       store: through,

@@ -22,35 +22,45 @@ export function mayBeElsewhere({ runsOn }: Route): boolean {
   return runsOn !== 'entry'
 }
 
+/** An admitted request that another host may answer. */
+export interface AdmittedRequest {
+  readonly route: Route
+  readonly caller: Caller
+  readonly entry: OpenEntry | null
+  readonly end: RequestEnd
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
 /**
- * Forwards an admitted request to the owner of its runtime or build, or to the host for a new
- * runtime. Its body is not read before. The client's key stays here, and the other host writes the
- * audit entry. Returns false if this host answers.
+ * Forwards an admitted request to the owner of its runtime or build. Its body is not read before.
+ * The client's key stays here, and the other host writes the audit entry. Returns false if this
+ * host answers.
  */
-export async function forwardRoute(
+export async function forwardRoute(service: Api, forwarder: Forwarder, admitted: AdmittedRequest): Promise<boolean> {
+  const owned = ownedBy(admitted.caller, admitted.route, admitted.request.params as Readonly<Record<string, string>>)
+  if (owned === null || !(await forwarder.isElsewhere(owned))) return false
+  return forwardTo(service, forwarder, { ...admitted, owned })
+}
+
+/**
+ * Forwards an admitted request to a host, with the body if it was read already. Returns false if
+ * nothing was sent, because this host answers by now.
+ */
+export async function forwardTo(
   service: Api,
   forwarder: Forwarder,
   {
+    owned,
+    body,
     route,
     caller,
     entry,
     end,
     request,
     reply,
-  }: {
-    readonly route: Route
-    readonly caller: Caller
-    readonly entry: OpenEntry | null
-    readonly end: RequestEnd
-    readonly request: FastifyRequest
-    readonly reply: FastifyReply
-  },
+  }: AdmittedRequest & { readonly owned: Owned; readonly body?: Buffer },
 ): Promise<boolean> {
-  const owned =
-    route.runsOn === 'placed'
-      ? forwarder.place(caller.projectId)
-      : ownedBy(caller, route, request.params as Readonly<Record<string, string>>)
-  if (owned === null || !(await forwarder.isElsewhere(owned))) return false
   using _work = end.work()
   const response = reply.raw
   service.streams.add(caller, response, () => response.destroy())
@@ -61,12 +71,13 @@ export async function forwardRoute(
     return ownHeaders(reply)
   }
   const { raw } = request
+  const hides = (name: string) => {
+    const isOfBody = body !== undefined && name === 'content-length'
+    return isOfBody || isCredentialHeader(name) || isFleetHeader(name) || rewritten.has(name)
+  }
   const status = await forwarder.forward({
-    owned,
-    request: raw,
-    response,
-    target: raw.url ?? '/',
-    headers: endToEndHeaders(raw, (name) => isCredentialHeader(name) || isFleetHeader(name) || rewritten.has(name)),
+    ...{ owned, request: raw, response, target: raw.url ?? '/', headers: endToEndHeaders(raw, hides) },
+    ...(body === undefined ? {} : { body }),
     vouch: {
       requestId: request.id,
       address: service.ownCalls.senderOf(request) ?? null,

@@ -1,4 +1,4 @@
-import type { IdKind, Route, RouteName } from '@holt/protocol'
+import type { CreateRuntime, IdKind, Route, RouteName } from '@holt/protocol'
 import { makeId, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -28,6 +28,7 @@ import { registeredPath } from '../telemetry/observe-requests.ts'
 import { recognise } from './connections.ts'
 import { forwardRoute, mayBeElsewhere } from './forward-route.ts'
 import { goneSignal } from './gone-signal.ts'
+import { placeRequest } from './place-request.ts'
 import { type KeptFor, readJson } from './read-json.ts'
 import type { RequestAccounts } from './request-accounts.ts'
 import { sendAnswer } from './send-answer.ts'
@@ -69,7 +70,7 @@ export function registerRoutes(
         const end = new RequestEnd(reply.raw)
         request.admitted = { caller, entry, end }
         accounts.inFlight.enter(caller.projectId, end)
-        if (!mayForward) return
+        if (!mayForward || route.runsOn === 'placed') return
         const isForwarded = await forwardRoute(service, forwarder, { route, caller, entry, end, request, reply })
         if (!isForwarded && entry !== null && route.hasDryRun !== true) service.audit.release(entry)
       },
@@ -82,8 +83,10 @@ export function registerRoutes(
         }
         using _work = end.work()
         const memory = accounts.open(caller?.projectId ?? '', end)
-        const run = () => answerRequest(service, { name, route, handle, request, reply, memory })
-        const { answer, replayed } = caller === null ? await run() : await actFor({ ...caller, entry }, run)
+        const run = () => answerRequest(service, { name, route, handle, request, reply, memory, end, forwarder })
+        const answered = caller === null ? await run() : await actFor({ ...caller, entry }, run)
+        if (answered === null) return reply
+        const { answer, replayed } = answered
         if (replayed) reply.header('idempotent-replayed', 'true')
         const isRepeatable = replayed || onlyReads(route)
         return sendAnswer(service, {
@@ -139,6 +142,8 @@ interface Incoming {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly memory: KeptFor
+  readonly end: RequestEnd
+  readonly forwarder: Forwarder | null
 }
 
 /**
@@ -153,18 +158,33 @@ function onlyReads({ method, scope }: Route): boolean {
   return method === 'GET' || scope?.endsWith(':read') === true
 }
 
-async function answerRequest(
-  service: Api,
-  { name, route, handle, request, reply, memory }: Incoming,
-): Promise<{ answer: Answer; replayed: boolean }> {
+/** An answer, or null if another host has answered. */
+type Answered = { readonly answer: Answer; readonly replayed: boolean } | null
+
+async function answerRequest(service: Api, incoming: Incoming): Promise<Answered> {
+  const { route, request, reply, memory, end, forwarder } = incoming
   const { caller, entry } = request.admitted ?? { caller: null, entry: null }
-  const parsed = await parseRequest(route, request, memory)
+  const isPlaced = forwarder !== null && route.runsOn === 'placed' && vouchOf(request.raw.socket) === null
+  const { json, ...parsed } = await parseRequest(route, request, memory)
   // A body may arrive slowly, and its key may have become invalid meanwhile.
   if (caller !== null && route.body.type === 'json')
     await requireStillValid(service, {
       vouch: vouchOf(request.raw.socket),
       proof: () => proofOf(service, request.raw),
     })
+  const here = () => answerHere(service, incoming, parsed)
+  if (!isPlaced || caller === null) return here()
+  const create = parsed.body as CreateRuntime
+  return placeRequest(service, forwarder, { create, json, route, caller, entry, end, request, reply }, here)
+}
+
+/** Answers a parsed request on this host. */
+async function answerHere(
+  service: Api,
+  { name, route, handle, request, reply, memory }: Incoming,
+  parsed: Omit<Awaited<ReturnType<typeof parseRequest>>, 'json'>,
+): Promise<{ readonly answer: Answer; readonly replayed: boolean }> {
+  const { caller, entry } = request.admitted ?? { caller: null, entry: null }
   const gone = goneSignal(service, reply.raw, caller)
   const callWith = ({ newId, operation }: RequestIds, body: unknown): AnyCall =>
     ({
@@ -262,6 +282,8 @@ async function parseRequest(route: Route, request: FastifyRequest, kept: KeptFor
   if (errors.length > 0) throw invalidRequest(errors)
   const sentFields = new Set(typeof json === 'object' && json !== null ? Object.keys(json) : [])
   return {
+    // Another host may need it as it was sent.
+    json: route.runsOn === 'placed' ? json : undefined,
     params: params?.data,
     query: query?.data,
     sentFields,

@@ -6,6 +6,7 @@ import type { Owned } from '../../foundation/wire/forwarder.ts'
 import { PeerConnection } from '../peers/peer-connection.ts'
 import type { OwnPeer } from '../peers/peer-directory.ts'
 import type { PeerStream } from '../peers/peer-listener.ts'
+import type { OpenPlacement } from '../placement/open-placement.ts'
 import type { OwnerRow, OwnerRows } from './owner-cache.ts'
 import { readVouch } from './vouch-headers.ts'
 
@@ -16,6 +17,8 @@ export const requestProtocol = 'holt-request'
 export interface AcceptOptions {
   readonly own: OwnPeer
   readonly rows: OwnerRows
+  /** The placement of runtimes. Null: this host takes all that it gets. */
+  readonly placement: Pick<OpenPlacement, 'isReady' | 'arrived'> | null
   readonly log: Log
   /**
    * Lets this host take a paused runtime that no host owns. Resolves with false if another host
@@ -28,12 +31,13 @@ export interface AcceptOptions {
 
 /**
  * Answers a stream of another host that carries a forwarded request. Refuses with 421 and
- * `holt-owner` if a third host owns the thing, and with 503 while this host is fenced. Takes a
- * paused runtime without an owner that has to run for the request. Any other thing without an owner
- * is accepted: the request's handler answers for it.
+ * `holt-owner` if a third host owns the thing, and with 503 while this host is fenced. A host that
+ * takes no new runtimes refuses placed creates with 503, too. Takes a paused runtime without an
+ * owner that has to run for the request. Any other thing without an owner is accepted: the
+ * request's handler answers for it.
  */
 export async function acceptForwarded(
-  { own, rows, log, serve, take }: AcceptOptions,
+  { own, rows, placement, log, serve, take }: AcceptOptions,
   { hostId, stream, headers }: PeerStream,
 ): Promise<void> {
   if (headers[':method'] !== 'CONNECT' || headers[':protocol'] !== requestProtocol) return refuse(404)
@@ -52,6 +56,10 @@ export async function acceptForwarded(
     const facts = { request_id: vouch.requestId, entry_host_id: hostId, owner_host_id: owner }
     log.debug(facts, 'a forwarded request was refused: another host owns its subject, or shall own it')
     return refuse(421, { 'holt-owner': owner })
+  }
+  if (owned.type === 'host' && placement !== null) {
+    if (!placement.isReady) return refuse(503)
+    placement.arrived()
   }
   stream.respond({ ':status': 200 })
   const connection = new PeerConnection(stream, { remoteAddress: vouch.address ?? undefined })

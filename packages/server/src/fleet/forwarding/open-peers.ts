@@ -15,6 +15,7 @@ import { PeerLinks } from '../peers/peer-links.ts'
 import { PeerListener, type PeerStream } from '../peers/peer-listener.ts'
 import { answerVerb, askPeer, type PeerVerbs, verbProtocol } from '../peers/peer-verbs.ts'
 import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
+import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
 import { OwnerCache, type OwnerRows } from './owner-cache.ts'
@@ -27,8 +28,11 @@ export interface FleetParts {
   readonly owners: OwnerRows
   /** The address of the listener for other hosts. */
   readonly address: PeerAddress
-  /** Returns the id of the host for a new runtime. Default: this host. */
-  readonly place?: () => string
+  /**
+   * The placement of new runtimes on the hosts of the service. `own`: a ready host makes all
+   * runtimes of its clients, which tests use. Default: each host makes all of its own.
+   */
+  readonly places?: 'fleet' | 'own' | null
   /** Lets this host take a paused runtime that no host owns. Default: it takes none. */
   readonly take?: (owned: Owned) => Promise<boolean>
   /** Guards a connection that carries a forwarded request. Default: no guard. */
@@ -51,6 +55,8 @@ export interface OpenPeers extends FleetWire {
   ask(hostId: string, path: string, question: unknown, signal: AbortSignal): Promise<unknown>
   /** Listens for other hosts. Resolves with the port. Call it when requests can be served. */
   listen(): Promise<number>
+  /** The placement of runtimes. Null: this host makes all of its own. */
+  readonly placement: OpenPlacement | null
   /** Ends all connections with other hosts. */
   close(): Promise<void>
 }
@@ -64,13 +70,15 @@ export async function openPeers(
   { own, directory, owners, address, times = peerTimes, ...parts }: FleetParts,
 ): Promise<OpenPeers> {
   const { store, engine, masterKeys, log, now, monotonic, metrics } = service
-  const { place = () => own.hostId, guard = () => {}, others = () => [], artifactStore = null } = parts
+  const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
   const { take = async () => true, verbs = {} } = parts
   const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
   const certificate = await HostCertificate.keep(authority, { hostId: own.hostId, log })
   const links = new PeerLinks({ certificate, directory, log, times })
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
+  const placement =
+    places === null ? null : openPlacement(service, { links, fetching: null, ownFirst: places === 'own' })
   let serve = (connection: Duplex): void => void connection.destroy()
   let listener: PeerListener | null = null
   return {
@@ -81,7 +89,7 @@ export async function openPeers(
       metrics: new ForwardMetrics(metrics.registry),
       log,
       acceptMs: times.acceptMs,
-      place,
+      places: placement,
       take,
     }),
     fetcher: new ArtifactFetcher({
@@ -93,6 +101,7 @@ export async function openPeers(
         ...(artifactStore === null ? [] : [artifactStore]),
       ],
     }),
+    placement,
     serveWith: (served) => {
       serve = (connection) => {
         guard(connection)
@@ -101,10 +110,11 @@ export async function openPeers(
     },
     ask: (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal }),
     listen: async () => {
-      const accept = { own, rows: owners, log, serve, take }
+      const accept = { own, rows: owners, placement, log, serve, take }
+      const known = { ...verbs, ...placement?.verbs }
       const answer = (asked: PeerStream) => {
         if (asked.headers[':method'] === 'GET') return artifacts.answer(asked)
-        return asked.headers[':protocol'] === verbProtocol ? answerVerb(verbs, asked) : acceptForwarded(accept, asked)
+        return asked.headers[':protocol'] === verbProtocol ? answerVerb(known, asked) : acceptForwarded(accept, asked)
       }
       listener = await PeerListener.open({ ...address, certificate, directory, log, now, times, answer })
       return listener.port

@@ -5,12 +5,14 @@ import { movedHeader } from '../../foundation/errors/moved-header.ts'
 import type { Log } from '../../foundation/log.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
-import type {
-  Forwardable,
-  ForwardedRequest,
-  ForwardedUpgrade,
-  Forwarder,
-  Owned,
+import {
+  type Forwardable,
+  type ForwardedRequest,
+  type ForwardedUpgrade,
+  type Forwarder,
+  HostRefused,
+  type Owned,
+  type PlacedCreate,
 } from '../../foundation/wire/forwarder.ts'
 import { earlyHints } from '../../inside/ports/early-hints.ts'
 import { join, switchingHead } from '../../inside/ports/forward-upgrade.ts'
@@ -22,6 +24,7 @@ import type { OwnerCache, OwnerRow } from './owner-cache.ts'
 import { BrokenOff, beginRequest, headOfAnswer } from './owner-request.ts'
 import { RequestBody } from './request-body.ts'
 import { sendOwnerAnswer } from './send-owner-answer.ts'
+import { throwRefusal } from './throw-refusal.ts'
 import { vouchHeaders } from './vouch-headers.ts'
 
 /** The status of an accepted upgrade. */
@@ -36,8 +39,8 @@ export interface ForwarderOptions {
   readonly log: Log
   /** The time in which an owner accepts a request, in milliseconds. */
   readonly acceptMs: number
-  /** Returns the id of the host for a new runtime. Throws `unavailable` if none is ready. */
-  readonly place: () => string
+  /** Places creates. Null: this host makes all runtimes. */
+  readonly places: Pick<Forwarder, 'place'> | null
   /**
    * Lets this host take a paused runtime that no host owns. Resolves when its row tells its owner.
    */
@@ -52,8 +55,9 @@ export class OwnerForwarder implements Forwarder {
     this.#options = options
   }
 
-  place(projectId: string): Owned {
-    return { type: 'host', projectId, id: this.#options.place() }
+  place<Result>(placed: PlacedCreate<Result>): Promise<Result> {
+    const { places } = this.#options
+    return places === null ? placed.here() : places.place(placed)
   }
 
   async isElsewhere(owned: Owned): Promise<boolean> {
@@ -69,7 +73,7 @@ export class OwnerForwarder implements Forwarder {
   async forward(forwarded: ForwardedRequest): Promise<number | null> {
     const { request, response } = forwarded
     const begunAt = performance.now()
-    const body = new RequestBody(request)
+    const body = new RequestBody(request, forwarded.body)
     const left = new AbortController()
     const leave = () => {
       if (!response.writableFinished) left.abort(new ClientGone('the client disconnected'))
@@ -88,6 +92,7 @@ export class OwnerForwarder implements Forwarder {
           }
           noteHead()
           this.#options.metrics.noteAnswer((performance.now() - begunAt) / 1000)
+          if (forwarded.owned.type === 'host') await throwRefusal(answer)
           await sendOwnerAnswer(answer, { request, response, added: forwarded.beforeAnswer() })
           finish(connection)
           return answer.statusCode ?? 0
@@ -129,6 +134,7 @@ export class OwnerForwarder implements Forwarder {
     const { owned, vouch } = forwarded
     for (let attempt = 1; ; attempt += 1) {
       const found = await this.#find(owned)
+      if (found === null && owned.type === 'host') throw new HostRefused(unavailable())
       if (found === null && isUntouched()) return null
       if (found === null && !canRepeat()) throw unavailable()
       // This host owns the thing by now. It gets the request as any owner does, from what was kept.
@@ -149,6 +155,7 @@ export class OwnerForwarder implements Forwarder {
         this.#options.metrics.note(outcome)
         log.debug({ ...facts, err, outcome }, 'a request was not forwarded')
         owners.forget(owned)
+        if (owned.type === 'host' && outcome !== 'broken') throw new HostRefused(unavailable(err), err)
         if (attempt > 1 || (outcome === 'broken' && !canRepeat())) throw unavailable(err)
       }
     }

@@ -10,6 +10,9 @@ export class BrokenOff extends Error {
   override readonly name = 'BrokenOff'
 }
 
+/** The parts of a request that begins. With `body`, its headers have no length. */
+type Begun = Pick<Forwardable, 'request' | 'target' | 'headers' | 'traceparent'> & { readonly body?: Buffer }
+
 /**
  * Begins a forwarded request on a connection to its owner. The message is written again from its
  * parsed form, so the client's framing does not reach the owner. `upgrade` is the protocol that the
@@ -17,7 +20,7 @@ export class BrokenOff extends Error {
  */
 export function beginRequest(
   connection: PeerConnection,
-  { request, target, headers, traceparent }: Pick<Forwardable, 'request' | 'target' | 'headers' | 'traceparent'>,
+  { request, target, headers, traceparent, body }: Begun,
   upgrade: string | null,
 ): ClientRequest {
   return httpRequest({
@@ -28,7 +31,7 @@ export function beginRequest(
       ...headers,
       ...(traceparent === null ? [] : ['traceparent', traceparent]),
       ...(upgrade === null
-        ? ['Connection', 'close', ...framing(request)]
+        ? ['Connection', 'close', ...(body === undefined ? framing(request) : ['Content-Length', String(body.length)])]
         : ['Connection', 'Upgrade', 'Upgrade', upgrade]),
     ],
     setHost: false,

@@ -13,12 +13,15 @@ const maxKeptBytes = 16 * 1024
  */
 export class RequestBody {
   readonly #request: IncomingMessage
+  readonly #given: Buffer | null
   #kept: Buffer[] | null = []
   #keptBytes = 0
   #isBegun = false
 
-  constructor(request: IncomingMessage) {
+  /** `given` is the body, if it was read already. */
+  constructor(request: IncomingMessage, given?: Buffer) {
     this.#request = request
+    this.#given = given ?? null
   }
 
   /** True if nothing was read, so that this host can still answer the request. */
@@ -28,11 +31,15 @@ export class RequestBody {
 
   /** True if the whole body can be sent now, again or for the first time. */
   get isWhole(): boolean {
-    return !this.#isBegun || (this.#kept !== null && this.#request.complete)
+    return this.#given !== null || !this.#isBegun || (this.#kept !== null && this.#request.complete)
   }
 
   /** Sends the body. Destroys `outgoing` if the client breaks off. */
   sendTo(outgoing: ClientRequest): void {
+    if (this.#given !== null) {
+      outgoing.end(this.#given)
+      return
+    }
     if (this.#isBegun) {
       outgoing.end(Buffer.concat(this.#kept ?? []))
       return

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { CreateRuntime, HoltError } from '@holt/protocol'
 import type { Vouch } from '../request/vouch.ts'
 import type { RawHeaders } from './end-to-end-headers.ts'
 
@@ -37,6 +38,8 @@ export interface Forwardable {
 /** A forwarded request and the response to its client. */
 export interface ForwardedRequest extends Forwardable {
   readonly response: ServerResponse
+  /** The body, if this host has read it already. */
+  readonly body?: Buffer
   /** Called before the head of the answer is written. Returns headers of this host to add. */
   readonly beforeAnswer: () => Readonly<Record<string, string>>
 }
@@ -50,10 +53,37 @@ export interface ForwardedUpgrade extends Forwardable {
   readonly upgrade: string
 }
 
+/** A create on its way to the host that makes the runtime. */
+export interface PlacedCreate<Result> {
+  readonly projectId: string
+  readonly create: CreateRuntime
+  /** The id of the request. */
+  readonly requestId: string
+  /** Makes the runtime on this host. */
+  readonly here: () => Promise<Result>
+  /** Sends the request to a host. */
+  readonly there: (owned: Owned) => Promise<Result>
+}
+
+/** A host has not taken a placed request. It has done nothing of it. */
+export class HostRefused extends Error {
+  override readonly name = 'HostRefused'
+  /** The error for a client whose request no host takes. */
+  readonly answer: HoltError
+
+  constructor(answer: HoltError, cause?: unknown) {
+    super(answer.message, { cause })
+    this.answer = answer
+  }
+}
+
 /** Sends requests to the hosts that own their runtimes and builds. */
 export interface Forwarder {
-  /** Returns the host for a new runtime. Throws `unavailable` if none is ready. */
-  place(projectId: string): Owned
+  /**
+   * Makes a runtime on the host that placement chooses. If a host has no room, the next one is
+   * tried, three at most. Throws the last refusal, or `unavailable` if no host is ready.
+   */
+  place<Result>(placed: PlacedCreate<Result>): Promise<Result>
   /**
    * Returns true if another host owns a thing, or shall resume a paused runtime without an owner.
    * False: this host answers, also with a 404.
@@ -62,7 +92,9 @@ export interface Forwarder {
   /**
    * Sends a request to the owner and its answer to the client. Resolves after the answer with its
    * status, or with null if this host owns the thing by now and nothing was sent. Throws the
-   * client's error if no answer has begun. An answer that breaks off destroys the response.
+   * client's error if no answer has begun. An answer that breaks off destroys the response. A
+   * request that is placed on a host goes to this host only: throws `HostRefused` if the host does
+   * not take it, and its error if the host cannot do it now.
    */
   forward(forwarded: ForwardedRequest): Promise<number | null>
   /**

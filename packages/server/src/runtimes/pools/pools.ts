@@ -113,6 +113,17 @@ export class Pools {
     return member
   }
 
+  /** Returns the number of waiting members of a shape. */
+  waiting(shape: PoolShape): number {
+    const pool = this.#pools.get(poolKey(shape))
+    return pool !== undefined && sameShape(pool.shape, shape) ? pool.state.ready : 0
+  }
+
+  /** The creates in progress. */
+  get creates(): number {
+    return this.#refills.creates
+  }
+
   /** Removes a broken member. */
   discard({ runtimeId }: Pick<PoolMember, 'runtimeId'>): void {
     this.#track(async () => {

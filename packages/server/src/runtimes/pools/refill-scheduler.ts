@@ -19,6 +19,11 @@ export class RefillScheduler {
     this.#refill = refill
   }
 
+  /** The creates in progress. */
+  get creates(): number {
+    return this.#creates
+  }
+
   /** Requests a refill. */
   request(): void {
     this.#requested = true

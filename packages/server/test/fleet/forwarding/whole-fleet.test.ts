@@ -1,32 +1,14 @@
 import { createServer } from 'node:http'
 import { portTokenHeader } from '@holt/protocol'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { openStore, type Store } from '../../../src/foundation/store/open-store.ts'
-import type { ServerOptions } from '../../../src/index.ts'
-import { hostRow, pass, startHost, type TestHost } from '../../support/fleet.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { hostRow, pass, type TestHost } from '../../support/fleet.ts'
 import { inside } from '../../support/inside.ts'
-import { hasPostgres, startCluster } from '../../support/postgres-cluster.ts'
+import { hasPostgres } from '../../support/postgres-cluster.ts'
 import { readItems } from '../../support/read-items.ts'
 import { messages, onlyTo, receiveWebhooks } from '../../support/receive-webhooks.ts'
+import { startHosts } from '../../support/start-hosts.ts'
 
 const path = '/v1/agents/runtime'
-
-/** Starts hosts over one PostgreSQL, each with its own connections to it. */
-async function startHosts(
-  count: number,
-  options: Partial<ServerOptions> = {},
-): Promise<{ readonly store: Store; readonly hosts: readonly TestHost[] }> {
-  const cluster = await startCluster()
-  onTestFinished(() => cluster[Symbol.asyncDispose]())
-  const shared = { url: cluster.url('postgres') }
-  const hosts: TestHost[] = []
-  while (hosts.length < count) hosts.push(await startHost(shared, options))
-  // The test looks at the rows beside them.
-  const store = await openStore({ type: 'postgres', ...shared, fleet: true }, () => undefined)
-  onTestFinished(() => store.close())
-  await pass(1, { store, hosts, beating: hosts })
-  return { store, hosts }
-}
 
 describe.skipIf(!hasPostgres())('hosts that share a PostgreSQL', () => {
   test('every host answers for every runtime', async () => {

@@ -1,0 +1,119 @@
+import { type CreateRuntime, defaultTemplate, HoltError } from '@holt/protocol'
+import type { SnapshotRow, TemplateRow } from '../../foundation/store/tables.ts'
+import type { Inside } from '../../inside/inside.ts'
+import { findTemplate } from '../../resources/templates/find-template.ts'
+import { shapeOfTemplate } from '../../runtimes/pools/pool-shape.ts'
+import { findSnapshot } from '../../runtimes/snapshots/find-snapshot.ts'
+import type { Need } from './need.ts'
+
+/** A source is used for this long, in milliseconds. */
+const keptMs = 60_000
+
+/** An older source is read again behind the create that asks for it, in milliseconds. */
+const renewedAfterMs = 1_000
+
+/** The most sources that are kept. */
+const mostKept = 10_000
+
+/** The bytes of an image or a checkpoint whose size is unknown. */
+const unknownBytes = 256 * 2 ** 20
+
+/** The need of a create, and the key by which hosts are ranked for it. */
+export interface CreateNeed {
+  readonly homeKey: string
+  readonly need: Need
+}
+
+type Source =
+  | { readonly type: 'template'; readonly row: TemplateRow }
+  | { readonly type: 'snapshot'; readonly row: SnapshotRow }
+
+/** The sources of creates, as this host has read them lately. A known one costs no statement. */
+export class CreateNeeds {
+  readonly #service: Pick<Inside, 'config' | 'store' | 'log'>
+  readonly #kept = new Map<string, { source: Source; at: number }>()
+  readonly #monotonic: () => number
+
+  constructor(service: Pick<Inside, 'config' | 'store' | 'log'>, monotonic: () => number = () => performance.now()) {
+    this.#service = service
+    this.#monotonic = monotonic
+  }
+
+  /** Returns the need of a create. Null: it has no source, and any host says so. */
+  async of(projectId: string, create: CreateRuntime): Promise<CreateNeed | null> {
+    try {
+      const source = await this.#source(projectId, create)
+      return source.type === 'template'
+        ? templateNeed(projectId, create, { row: source.row, isolation: this.#service.config.isolation ?? 'gvisor' })
+        : snapshotNeed(projectId, create, source.row)
+    } catch (error) {
+      if (error instanceof HoltError) return null
+      throw error
+    }
+  }
+
+  async #source(projectId: string, { snapshot, template = defaultTemplate }: CreateRuntime): Promise<Source> {
+    const name = snapshot === undefined ? `${projectId} template ${template}` : `${projectId} snapshot ${snapshot}`
+    const read = async (): Promise<Source> => {
+      const { store } = this.#service
+      if (snapshot !== undefined)
+        return { type: 'snapshot', row: await findSnapshot(store.db, { projectId, reference: snapshot }) }
+      return { type: 'template', row: await findTemplate({ store }, { projectId, reference: template }) }
+    }
+    const known = this.#kept.get(name)
+    const ageMs = known === undefined ? keptMs : this.#monotonic() - known.at
+    if (known === undefined || ageMs >= keptMs) return this.#keep(name, read)
+    if (ageMs >= renewedAfterMs) {
+      known.at = this.#monotonic()
+      this.#keep(name, read).catch((err: unknown) => {
+        this.#kept.delete(name)
+        this.#service.log.debug({ err }, 'the source of a create could not be read again')
+      })
+    }
+    return known.source
+  }
+
+  async #keep(name: string, read: () => Promise<Source>): Promise<Source> {
+    const source = await read()
+    this.#kept.delete(name)
+    this.#kept.set(name, { source, at: this.#monotonic() })
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest)
+    return source
+  }
+}
+
+function templateNeed(
+  projectId: string,
+  create: CreateRuntime,
+  { row, isolation: usual }: { readonly row: TemplateRow; readonly isolation: Need['isolation'] },
+): CreateNeed {
+  const isolation = create.isolation ?? usual
+  const { cpu = row.cpu, memory = row.memory_mib, disk = row.disk_mib } = create
+  const shape = cpu === row.cpu && memory === row.memory_mib ? shapeOfTemplate(row, isolation) : null
+  const checkpoint = isolation === 'gvisor' && shape !== null ? row.checkpoint_id : null
+  return {
+    homeKey: row.template_id,
+    need: {
+      ...{ projectId, isolation, checkpoint, restoreOnly: false, classId: null },
+      ...{ image: row.state === 'ready' ? row.image_digest : null, memoryMiB: memory, diskMiB: disk },
+      bytes: { image: unknownBytes, checkpoint: unknownBytes },
+      ...{ spread: create.spread ?? null, shape },
+    },
+  }
+}
+
+function snapshotNeed(projectId: string, create: CreateRuntime, row: SnapshotRow): CreateNeed {
+  const { memory = row.memory_mib, disk = row.disk_mib } = create
+  const hasMemory = row.checkpoint_id !== null
+  return {
+    homeKey: row.snapshot_id,
+    need: {
+      ...{ projectId, isolation: hasMemory ? row.isolation : (create.isolation ?? row.isolation) },
+      ...{ image: row.image_digest, checkpoint: row.checkpoint_id, restoreOnly: hasMemory },
+      ...{ classId: null, memoryMiB: memory, diskMiB: disk },
+      bytes: { image: unknownBytes, checkpoint: row.size_bytes ?? unknownBytes },
+      ...{ spread: create.spread ?? null, shape: null },
+    },
+  }
+}

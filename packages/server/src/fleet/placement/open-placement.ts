@@ -1,0 +1,73 @@
+import type { Forwarder } from '../../foundation/wire/forwarder.ts'
+import type { Inside } from '../../inside/inside.ts'
+import { askPeer } from '../peers/ask-peer.ts'
+import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
+import type { PeerRoutes } from '../peers/peer-routes.ts'
+import { CreateNeeds } from './create-need.ts'
+import { Need, OfferAnswer, offerPath } from './need.ts'
+import { type Fetching, OwnFacts } from './own-facts.ts'
+import { PlacementMetrics } from './placement-metrics.ts'
+import { Placer } from './placer.ts'
+
+/** The time for the answer to a probe, with a new connection, in milliseconds. */
+const probeTimeoutMs = 500
+
+/** The placement of runtimes, as one host of a fleet takes part in it. */
+export interface OpenPlacement extends Pick<Forwarder, 'place'> {
+  /** Chooses hosts for runtimes that are resumed or forked. */
+  readonly placer: Placer
+  /** The requests of other hosts. */
+  readonly routes: PeerRoutes
+  /** True if this host takes new runtimes. */
+  readonly isReady: boolean
+  /** Notes that a placed create has come from another host. */
+  arrived(): void
+  /** Keeps the facts about this host, until the service closes. Never rejects. */
+  keep(): Promise<void>
+}
+
+/** Opens the placement of a host. `fetching` is null where nothing can be fetched. */
+export function openPlacement(
+  service: Inside,
+  {
+    links,
+    fetching,
+    ownFirst,
+  }: { readonly links: PeerLinks; readonly fetching: Fetching | null; readonly ownFirst: boolean },
+): OpenPlacement {
+  const { hosts, thisHost, log, metrics, closing } = service
+  const own = new OwnFacts(service, fetching)
+  const needs = new CreateNeeds(service)
+  const placer = new Placer({
+    hosts,
+    ownHostId: thisHost.hostId,
+    own,
+    ask: (hostId, need) => askForOffer(links, hostId, need),
+    metrics: new PlacementMetrics(metrics.registry),
+    log,
+    ownFirst,
+  })
+  return {
+    placer,
+    routes: new Map([[offerPath, async (asked) => own.offer(Need.parse(asked) as Need)]]),
+    get isReady() {
+      return own.isReady
+    },
+    arrived: () => own.arrived(),
+    keep: () => own.keep(closing),
+    place: async ({ projectId, create, requestId, here, there }) => {
+      const wanted = await needs.of(projectId, create)
+      // It has no source: every host refuses it in the same way.
+      if (wanted === null) return here()
+      const toHost = (hostId: string) => there({ type: 'host', projectId, id: hostId })
+      return placer.place({ ...wanted, id: requestId }, { here, there: toHost })
+    },
+  }
+}
+
+async function askForOffer(links: PeerLinks, hostId: string, need: Need): Promise<OfferAnswer> {
+  const answer = await askPeer(links, hostId, { path: offerPath, json: need, timeoutMs: probeTimeoutMs })
+  const offer = OfferAnswer.safeParse(answer)
+  if (!offer.success) throw new Unreachable('the host answered with another form of offer')
+  return offer.data
+}
