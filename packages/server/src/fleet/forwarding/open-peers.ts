@@ -77,8 +77,7 @@ export async function openPeers(
   const links = new PeerLinks({ certificate, directory, log, times })
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
-  const placement =
-    places === null ? null : openPlacement(service, { links, fetching: null, ownFirst: places === 'own' })
+  const placement = places === null ? null : openPlacement(service, { links, ownFirst: places === 'own' })
   let serve = (connection: Duplex): void => void connection.destroy()
   let listener: PeerListener | null = null
   return {

@@ -24,17 +24,24 @@ export interface CreateNeed {
   readonly need: Need
 }
 
-type Source =
+/** The facts about image and checkpoint that all hosts share, by id. */
+type SharedFacts = ReadonlyMap<string, { readonly bytes: number; readonly class_id: string | null }>
+
+type Source = (
   | { readonly type: 'template'; readonly row: TemplateRow }
   | { readonly type: 'snapshot'; readonly row: SnapshotRow }
+) & { readonly shared: SharedFacts }
 
 /** The sources of creates, as this host has read them lately. A known one costs no statement. */
 export class CreateNeeds {
-  readonly #service: Pick<Inside, 'config' | 'store' | 'log'>
+  readonly #service: Pick<Inside, 'artifacts' | 'config' | 'store' | 'log'>
   readonly #kept = new Map<string, { source: Source; at: number }>()
   readonly #monotonic: () => number
 
-  constructor(service: Pick<Inside, 'config' | 'store' | 'log'>, monotonic: () => number = () => performance.now()) {
+  constructor(
+    service: Pick<Inside, 'artifacts' | 'config' | 'store' | 'log'>,
+    monotonic: () => number = () => performance.now(),
+  ) {
     this.#service = service
     this.#monotonic = monotonic
   }
@@ -44,8 +51,8 @@ export class CreateNeeds {
     try {
       const source = await this.#source(projectId, create)
       return source.type === 'template'
-        ? templateNeed(projectId, create, { row: source.row, isolation: this.#service.config.isolation ?? 'gvisor' })
-        : snapshotNeed(projectId, create, source.row)
+        ? templateNeed(projectId, create, { ...source, isolation: this.#service.config.isolation ?? 'gvisor' })
+        : snapshotNeed(projectId, create, source)
     } catch (error) {
       if (error instanceof HoltError) return null
       throw error
@@ -56,9 +63,12 @@ export class CreateNeeds {
     const name = snapshot === undefined ? `${projectId} template ${template}` : `${projectId} snapshot ${snapshot}`
     const read = async (): Promise<Source> => {
       const { store } = this.#service
-      if (snapshot !== undefined)
-        return { type: 'snapshot', row: await findSnapshot(store.db, { projectId, reference: snapshot }) }
-      return { type: 'template', row: await findTemplate({ store }, { projectId, reference: template }) }
+      if (snapshot !== undefined) {
+        const row = await findSnapshot(store.db, { projectId, reference: snapshot })
+        return { type: 'snapshot', row, shared: await this.#shared([row.image_digest, row.checkpoint_id]) }
+      }
+      const row = await findTemplate({ store }, { projectId, reference: template })
+      return { type: 'template', row, shared: await this.#shared([row.image_digest]) }
     }
     const known = this.#kept.get(name)
     const ageMs = known === undefined ? keptMs : this.#monotonic() - known.at
@@ -71,6 +81,19 @@ export class CreateNeeds {
       })
     }
     return known.source
+  }
+
+  /** Returns what the rows of artifacts say. Without a shared store there are none. */
+  async #shared(ids: readonly (string | null)[]): Promise<SharedFacts> {
+    const { artifacts, store } = this.#service
+    const known = ids.filter((id) => id !== null)
+    if (!artifacts.isShared || known.length === 0) return new Map()
+    const rows = await store.db
+      .selectFrom('artifacts')
+      .select(['artifact_id', 'bytes', 'class_id'])
+      .where('artifact_id', 'in', known)
+      .execute()
+    return new Map(rows.map(({ artifact_id, bytes, class_id }) => [artifact_id, { bytes, class_id }]))
   }
 
   async #keep(name: string, read: () => Promise<Source>): Promise<Source> {
@@ -86,24 +109,32 @@ export class CreateNeeds {
 function templateNeed(
   projectId: string,
   create: CreateRuntime,
-  { row, isolation: usual }: { readonly row: TemplateRow; readonly isolation: Need['isolation'] },
+  {
+    row,
+    shared,
+    isolation: usual,
+  }: { readonly row: TemplateRow; readonly shared: SharedFacts; readonly isolation: Need['isolation'] },
 ): CreateNeed {
   const isolation = create.isolation ?? usual
   const { cpu = row.cpu, memory = row.memory_mib, disk = row.disk_mib } = create
-  const shape = cpu === row.cpu && memory === row.memory_mib ? shapeOfTemplate(row, isolation) : null
-  const checkpoint = isolation === 'gvisor' && shape !== null ? row.checkpoint_id : null
+  // Each class of hosts has its own checkpoint of a template. It is small, and no host has to have it.
+  const shape = cpu === row.cpu && memory === row.memory_mib ? shapeOfTemplate(row, isolation, null) : null
   return {
     homeKey: row.template_id,
     need: {
-      ...{ projectId, isolation, checkpoint, restoreOnly: false, classId: null },
+      ...{ projectId, isolation, checkpoint: null, restoreOnly: false, classId: null },
       ...{ image: row.state === 'ready' ? row.image_digest : null, memoryMiB: memory, diskMiB: disk },
-      bytes: { image: unknownBytes, checkpoint: unknownBytes },
+      bytes: { image: bytesOf(shared, row.image_digest), checkpoint: 0 },
       ...{ spread: create.spread ?? null, shape },
     },
   }
 }
 
-function snapshotNeed(projectId: string, create: CreateRuntime, row: SnapshotRow): CreateNeed {
+function snapshotNeed(
+  projectId: string,
+  create: CreateRuntime,
+  { row, shared }: { readonly row: SnapshotRow; readonly shared: SharedFacts },
+): CreateNeed {
   const { memory = row.memory_mib, disk = row.disk_mib } = create
   const hasMemory = row.checkpoint_id !== null
   return {
@@ -111,9 +142,18 @@ function snapshotNeed(projectId: string, create: CreateRuntime, row: SnapshotRow
     need: {
       ...{ projectId, isolation: hasMemory ? row.isolation : (create.isolation ?? row.isolation) },
       ...{ image: row.image_digest, checkpoint: row.checkpoint_id, restoreOnly: hasMemory },
-      ...{ classId: null, memoryMiB: memory, diskMiB: disk },
-      bytes: { image: unknownBytes, checkpoint: row.size_bytes ?? unknownBytes },
+      ...{ classId: classOf(shared, row.checkpoint_id), memoryMiB: memory, diskMiB: disk },
+      bytes: { image: bytesOf(shared, row.image_digest), checkpoint: bytesOf(shared, row.checkpoint_id) },
       ...{ spread: create.spread ?? null, shape: null },
     },
   }
+}
+
+function bytesOf(shared: SharedFacts, id: string | null): number {
+  return id === null ? 0 : (shared.get(id)?.bytes ?? unknownBytes)
+}
+
+/** Returns the class of the hosts that restore a checkpoint. Null: there is none, or it is unknown. */
+function classOf(shared: SharedFacts, checkpointId: string | null): string | null {
+  return checkpointId === null ? null : (shared.get(checkpointId)?.class_id ?? null)
 }

@@ -48,7 +48,7 @@ export type Need = Omit<z.infer<typeof Need>, 'shape'> & { readonly shape: PoolS
  * for its size or class. `missing`: it lacks the image or checkpoint, and cannot fetch it. `full`:
  * not now.
  */
-export const cannotReasons = ['state', 'unsupported', 'missing', 'full'] as const
+const cannotReasons = ['state', 'unsupported', 'missing', 'full'] as const
 export type Cannot = (typeof cannotReasons)[number]
 
 /** The answer of a host to another one that asks for an offer. */

@@ -5,12 +5,15 @@ import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
 import type { PeerRoutes } from '../peers/peer-routes.ts'
 import { CreateNeeds } from './create-need.ts'
 import { Need, OfferAnswer, offerPath } from './need.ts'
-import { type Fetching, OwnFacts } from './own-facts.ts'
+import { OwnFacts } from './own-facts.ts'
 import { PlacementMetrics } from './placement-metrics.ts'
 import { Placer } from './placer.ts'
 
 /** The time for the answer to a probe, with a new connection, in milliseconds. */
 const probeTimeoutMs = 500
+
+/** The usual speed of a fetch of an image, in bytes for each millisecond. */
+const usualBytesPerMs = 100_000
 
 /** The placement of runtimes, as one host of a fleet takes part in it. */
 export interface OpenPlacement extends Pick<Forwarder, 'place'> {
@@ -26,17 +29,13 @@ export interface OpenPlacement extends Pick<Forwarder, 'place'> {
   keep(): Promise<void>
 }
 
-/** Opens the placement of a host. `fetching` is null where nothing can be fetched. */
+/** Opens the placement of a host. `ownFirst` is as in `PlacerOptions`. */
 export function openPlacement(
   service: Inside,
-  {
-    links,
-    fetching,
-    ownFirst,
-  }: { readonly links: PeerLinks; readonly fetching: Fetching | null; readonly ownFirst: boolean },
+  { links, ownFirst }: { readonly links: PeerLinks; readonly ownFirst: boolean },
 ): OpenPlacement {
   const { hosts, thisHost, log, metrics, closing } = service
-  const own = new OwnFacts(service, fetching)
+  const own = new OwnFacts(service, service.artifacts.isShared ? { bytesPerMs: usualBytesPerMs } : null)
   const needs = new CreateNeeds(service)
   const placer = new Placer({
     hosts,

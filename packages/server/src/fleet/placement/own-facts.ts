@@ -21,7 +21,7 @@ export type FactsSource = Pick<
 >
 
 /** Fetches images and checkpoints from elsewhere. */
-export interface Fetching {
+interface Fetching {
   /** The speed of recent fetches, in bytes for each millisecond. */
   readonly bytesPerMs: number
 }

@@ -105,7 +105,7 @@ export class Placer {
       }
       if (hostIds.length > 0 && refused.size < tries) continue
       metrics.notePlacement('refused')
-      throw [...refused.values()].at(-1) ?? (offers.length === 0 ? noReadyHost() : exhausted())
+      throw [...refused.values()].at(-1) ?? this.#reasonWithout(wanted, offers)
     }
   }
 
@@ -184,6 +184,18 @@ export class Placer {
     const asked = answering.length > 0 ? answering : ready
     const first = near.filter((hostId) => asked.includes(hostId))
     return [...first, ...rankHosts(homeKey, asked).filter((hostId) => !first.includes(hostId))]
+  }
+
+  /** Returns the error of a runtime that no host was asked to make. */
+  #reasonWithout({ need }: Wanted, offers: readonly Answered[]): HoltError {
+    if (offers.length > 0) return exhausted()
+    const rows = this.#options.hosts.rows.filter((row) => !isJudged(row))
+    const ready = rows.filter(({ state }) => state === 'ready')
+    if (need.classId === null || ready.length === 0) return noReadyHost()
+    if (rows.some(({ class_id }) => class_id === need.classId)) return exhausted()
+    return new HoltError('snapshot_incompatible', 'No host of the fleet restores this checkpoint.', {
+      details: { class_id: need.classId },
+    })
   }
 
   #homes({ homeKey, near = [] }: Wanted, readyHosts: number): number {

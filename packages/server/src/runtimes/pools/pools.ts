@@ -113,10 +113,12 @@ export class Pools {
     return member
   }
 
-  /** Returns the number of waiting members of a shape. */
+  /** Returns the number of waiting members of a shape, whatever checkpoint they have. */
   waiting(shape: PoolShape): number {
     const pool = this.#pools.get(poolKey(shape))
-    return pool !== undefined && sameShape(pool.shape, shape) ? pool.state.ready : 0
+    if (pool === undefined) return 0
+    const { checkpointId, startsLike } = pool.shape
+    return sameShape(pool.shape, { ...shape, checkpointId, startsLike }) ? pool.state.ready : 0
   }
 
   /** The creates in progress. */
