@@ -32,6 +32,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'fleet/moves/end-drain.ts': [1, 'a host has builds of every project'],
   'fleet/moves/releases.ts': [1, 'a host has runtimes of every project'],
   'api/handlers/drain-handlers.ts': [3, 'an operator empties a host, which has runtimes of every project'],
+  'fleet/placement/own-facts.ts': [1, 'a host has runtimes of every project'],
   'inside/ports/admit-to-port.ts': [1, 'an address names no project; its token is for one runtime'],
   'resources/network/address-book.ts': [1, 'by a runtime that the service has found'],
   'resources/network/changes-of-others.ts': [2, 'changes of every project, for the runtimes of a host'],

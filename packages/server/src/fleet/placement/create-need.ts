@@ -117,7 +117,7 @@ function templateNeed(
 ): CreateNeed {
   const isolation = create.isolation ?? usual
   const { cpu = row.cpu, memory = row.memory_mib, disk = row.disk_mib } = create
-  // Each class of hosts has its own checkpoint of a template. It is small, and no host has to have it.
+  // Each class of hosts has a checkpoint of its own. It is small, and a host without it boots.
   const shape = cpu === row.cpu && memory === row.memory_mib ? shapeOfTemplate(row, isolation, null) : null
   return {
     homeKey: row.template_id,
@@ -153,7 +153,7 @@ function bytesOf(shared: SharedFacts, id: string | null): number {
   return id === null ? 0 : (shared.get(id)?.bytes ?? unknownBytes)
 }
 
-/** Returns the class of the hosts that restore a checkpoint. Null: there is none, or it is unknown. */
+/** Returns the class of the hosts that restore a checkpoint. Null: none, or unknown. */
 function classOf(shared: SharedFacts, checkpointId: string | null): string | null {
   return checkpointId === null ? null : (shared.get(checkpointId)?.class_id ?? null)
 }
