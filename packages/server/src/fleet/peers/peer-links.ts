@@ -161,15 +161,6 @@ export class PeerLinks {
     })
   }
 
-  /**
-   * Opens a stream to a host for a request that the hosts have among themselves. The caller ends or
-   * resets it. Throws `Unreachable` if there is no connection.
-   */
-  async request(hostId: string, kind: LinkKind, headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream> {
-    const line = await this.#lineTo(hostId, kind)
-    return line.request({ ':scheme': 'https', ':authority': peerNameOf(hostId), ...headers })
-  }
-
   /** Ends all connections. */
   close(): void {
     this.#closed = true

@@ -1,8 +1,8 @@
+import { inTime } from '../../foundation/async/in-time.ts'
 import type { Forwarder } from '../../foundation/wire/forwarder.ts'
 import type { Inside } from '../../inside/inside.ts'
-import { askPeer } from '../peers/ask-peer.ts'
 import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
-import type { PeerRoutes } from '../peers/peer-routes.ts'
+import { askPeer, type PeerVerbs } from '../peers/peer-verbs.ts'
 import { CreateNeeds } from './create-need.ts'
 import { Need, OfferAnswer, offerPath } from './need.ts'
 import { OwnFacts } from './own-facts.ts'
@@ -19,8 +19,8 @@ const usualBytesPerMs = 100_000
 export interface OpenPlacement extends Pick<Forwarder, 'place'> {
   /** Chooses hosts for runtimes that are resumed or forked. */
   readonly placer: Placer
-  /** The requests of other hosts. */
-  readonly routes: PeerRoutes
+  /** The questions of other hosts. */
+  readonly verbs: PeerVerbs
   /** True if this host takes new runtimes. */
   readonly isReady: boolean
   /** Notes that a placed create has come from another host. */
@@ -48,7 +48,7 @@ export function openPlacement(
   })
   return {
     placer,
-    routes: new Map([[offerPath, async (asked) => own.offer(Need.parse(asked) as Need)]]),
+    verbs: { [offerPath]: async (asked) => own.offer(Need.parse(asked) as Need) },
     get isReady() {
       return own.isReady
     },
@@ -65,7 +65,11 @@ export function openPlacement(
 }
 
 async function askForOffer(links: PeerLinks, hostId: string, need: Need): Promise<OfferAnswer> {
-  const answer = await askPeer(links, hostId, { path: offerPath, json: need, timeoutMs: probeTimeoutMs })
+  const signal = AbortSignal.timeout(probeTimeoutMs)
+  const answered = askPeer(links, hostId, { path: offerPath, question: need, signal })
+  // A connection that does not come to be ends later than the time for the answer.
+  answered.catch(() => {})
+  const answer = await inTime(answered, probeTimeoutMs)
   const offer = OfferAnswer.safeParse(answer)
   if (!offer.success) throw new Unreachable('the host answered with another form of offer')
   return offer.data
