@@ -64,7 +64,10 @@ export async function answerVerb(verbs: PeerVerbs, { stream, headers }: PeerStre
   const connection = new PeerConnection(stream)
   const left = new AbortController()
   connection.once('close', () => left.abort(new Error('the other host has given up')))
-  const told = await verb(JSON.parse(await readAll(connection)), left.signal).then(
+  // The other host may give up before it has asked.
+  const text = await readAll(connection).catch(() => '')
+  if (text === '' || connection.destroyed) return void connection.destroy()
+  const told = await verb(JSON.parse(text), left.signal).then(
     (answer) => ({ answer: answer ?? null, failure: null }),
     (error: unknown) => {
       const {
