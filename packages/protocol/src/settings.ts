@@ -4,6 +4,7 @@ export const serviceSettings = [
   'HOLT_RUN_DIR',
   'HOLT_HOST',
   'HOLT_PEER_ADDRESS',
+  'HOLT_TRUSTED_PROXIES',
   'HOLT_PORT',
   'HOLT_PORT_DOMAIN',
   'HOLT_MCP_HOSTS',

@@ -1,5 +1,6 @@
 import { HoltError } from '@holt/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { noteCaller } from '../../foundation/request/request-context.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import { beginEntry } from '../../tenancy/audit/audit-request.ts'
@@ -43,7 +44,7 @@ async function signIn(service: Api, request: FastifyRequest, reply: FastifyReply
   const caller =
     code === undefined
       ? await callerOf(service, request, reply, request.headers.authorization)
-      : await callerOfCode(service, String(code), request.socket.remoteAddress)
+      : await callerOfCode(service, String(code), clientAddress(request.raw))
   noteCaller(caller)
   beginEntry(service, { name: 'console.signIn', kind: 'change', caller, request, reply })
   const token = await beginSession(service, caller, page)

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionLimits } from '../../foundation/config/connection-limits.ts'
 import type { ConnectionCounts, DropReason } from '../../foundation/metrics/http-metrics.ts'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { Groups } from '../../tenancy/limits/connection-groups.ts'
 import { peerName } from '../../tenancy/limits/peer-name.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -22,7 +23,8 @@ interface Asked {
 /** An open connection. */
 interface Connection {
   readonly socket: Socket
-  readonly peer: string
+  /** The host of its client. Behind a trusted proxy, that of the last request. */
+  peer: string
   /** The project whose valid key a client has shown over it; null if none was shown. */
   project: string | null
   /** True while other code watches it: during a visit to a port. */
@@ -117,6 +119,7 @@ export class Connections {
     if (connection === undefined || hadLastAnswer(socket)) return
     connection.requests += 1
     connection.movedAt = performance.now()
+    this.#comesFrom(connection, peerName(clientAddress(request)))
     this.#stir(connection)
     // Many parts of the service listen for the end of an answer.
     response.setMaxListeners(32).once('close', () => this.#end(connection, response.shouldKeepAlive))
@@ -247,6 +250,14 @@ export class Connections {
     this.#forgetWaiting(connection)
     this.#stir(connection)
     this.#strangers.delete(connection.peer, connection)
+  }
+
+  /** Counts a connection as one of a client: a proxy has clients of several hosts over one. */
+  #comesFrom(connection: Connection, peer: string): void {
+    if (connection.peer === peer) return
+    this.#strangers.delete(connection.peer, connection)
+    connection.peer = peer
+    this.#place(connection)
   }
 
   /** Puts a connection into its group: strangers, those at rest, or none. */

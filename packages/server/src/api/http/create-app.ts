@@ -6,6 +6,7 @@ import { HoltError, makeId, type Route, routes } from '@holt/protocol'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { ConnectionLimits } from '../../foundation/config/connection-limits.ts'
 import { fencedError } from '../../foundation/host/require-own.ts'
+import { noteProxies, TrustedProxies } from '../../foundation/request/client-address.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
 import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
 import type { FleetWire } from '../../foundation/wire/forwarder.ts'
@@ -138,6 +139,8 @@ interface ServerParts extends PeerServerParts {
 function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute, answerForPort }: ServerParts): Server {
   const { limits, metrics, likelyProjects } = service
   const server = makeServer(limits, { upgradeHandlers, maxHeaderBytes: limits.maxHeaderBytes })
+  const proxies = new TrustedProxies(service.config.trustedProxies)
+  server.on('connection', (socket) => noteProxies(socket, proxies))
   const connections = new Connections(server, limits, {
     onDrop: (why) => metrics.http.noteDrop(why),
     likelyProject: ({ headers }) => {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { noteSubject, type OpenEntry } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { actFor, noteCaller } from '../../foundation/request/request-context.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
@@ -109,13 +110,13 @@ export function registerRoutes(
  */
 export async function callerOf(
   service: Api,
-  { socket }: FastifyRequest,
+  { raw }: FastifyRequest,
   reply: FastifyReply,
   proof: Proof,
 ): Promise<Caller> {
-  const vouch = vouchOf(socket)
+  const vouch = vouchOf(raw.socket)
   if (vouch !== null) return vouchedCaller(vouch)
-  const claim = { authorization: proof, peer: socket.remoteAddress }
+  const claim = { authorization: proof, peer: clientAddress(raw) }
   return admitCaller(service, claim, (told) => void reply.headers(told))
 }
 

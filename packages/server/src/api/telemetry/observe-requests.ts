@@ -1,5 +1,6 @@
 import { type Route, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { type RequestContext, runFor } from '../../foundation/request/request-context.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
 import { clientLeft } from '../../foundation/wire/client-gone.ts'
@@ -45,7 +46,7 @@ export function observeRequests(app: FastifyInstance, { metrics, tracer, log }: 
     // Read at the start. A body that breaks off in a pipeline detaches the socket from its request,
     // so that the answer can still be sent. This is `destroyer` of
     // `lib/internal/streams/destroy.js` in Node.
-    const peer = request.socket.remoteAddress
+    const peer = clientAddress(request.raw)
     const vouch = vouchOf(request.socket)
     const entryHost = vouch === null ? {} : { entry_host_id: vouch.entryHostId }
     const span = tracer.beginRequest(`${method} ${route}`, request.headers, {

@@ -1,5 +1,6 @@
 import type { Api } from '../../api/api.ts'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import type { AuditedCall } from '../../tenancy/audit/audit-log.ts'
 import { auditedParams } from '../../tenancy/audit/audit-request.ts'
 import type { E2bRequest } from './e2b-request.ts'
@@ -13,7 +14,7 @@ export function auditCall(
   const entry = audit.begin({
     ...call,
     // The address of a client that has disconnected is unknown.
-    address: request.socket.remoteAddress ?? 'unknown',
+    address: clientAddress(request) ?? 'unknown',
     route: `e2b.${route}`,
     params: auditedParams(params),
     requestId,

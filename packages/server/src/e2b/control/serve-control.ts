@@ -8,6 +8,7 @@ import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 import { noteSubject } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { actFor, noteCaller } from '../../foundation/request/request-context.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
@@ -30,7 +31,7 @@ export async function serveControl(service: Api, accounts: RequestAccounts, aske
   if (match.name === 'health') return writeAnswer(asked, { status: 204 })
   const route = controlHandlers[match.name]
   const authorization = sentKey(asked)
-  const claim = { authorization, peer: asked.request.socket.remoteAddress }
+  const claim = { authorization, peer: clientAddress(asked.request) }
   const rateHeaders: Record<string, string> = {}
   const caller = await admitCaller(service, claim, (told) => void Object.assign(rateHeaders, told))
   const entry = auditControl(service, { match, route, caller, asked })

@@ -11,6 +11,7 @@ import {
 } from '@holt/e2b'
 import type { Api } from '../../api/api.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { auditCall } from '../answers/audit-call.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
@@ -96,7 +97,7 @@ async function findAdmitted(service: Api, { asked, route, sandboxId }: EnvdAsked
       throw new ConnectError('unauthenticated', 'The header X-Access-Token must be the token of this sandbox.')
     return { row: await findBySignature(service, asked, row), by: 'signature' }
   } catch (error) {
-    if (error instanceof ConnectError) service.rates.noteFailure(request.socket.remoteAddress)
+    if (error instanceof ConnectError) service.rates.noteFailure(clientAddress(request))
     throw error
   }
 }
@@ -110,7 +111,7 @@ async function findBySignature(
   const signature = query.get('signature')
   const address = signedAddress(request.method === 'POST' ? 'write' : 'read', query)
   // A trial of all tokens is work that a stranger causes.
-  if (named === null) service.rates.requireFewFailures(request.socket.remoteAddress)
+  if (named === null) service.rates.requireFewFailures(clientAddress(request))
   const row = named ?? (signature === null ? undefined : await findSigned(service, { signature, address }))
   const token = row === undefined ? '' : sandboxToken(service.portSecret, 'envd', row)
   // No runtime: no token could have made the signature.

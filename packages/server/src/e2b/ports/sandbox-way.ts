@@ -3,6 +3,7 @@ import { E2bError, sandboxGone, sandboxHeaders } from '@holt/e2b'
 import { HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { recognise } from '../../api/http/connections.ts'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { type Admission, admitToPort, type PortMasks } from '../../inside/ports/admit-to-port.ts'
 import type { PortWay } from '../../inside/ports/enter-port.ts'
@@ -69,7 +70,7 @@ export function sandboxWay(service: Api, { sandboxId, port, by }: SandboxPort, r
     // Without a key, a request is judged as at an address of its own, which reveals nothing.
     const judged = credentials.authorization === null ? ({ ...target, form: 'host' } as const) : target
     try {
-      return await admitToPort(service, judged, credentials, request.socket.remoteAddress)
+      return await admitToPort(service, judged, credentials, clientAddress(request))
     } catch (error) {
       throw error instanceof HoltError && error.code === 'runtime_not_found' ? sandboxGone(sandboxId) : error
     }

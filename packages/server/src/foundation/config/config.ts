@@ -7,6 +7,7 @@ import { type FleetConfig, fleetOf, fleetSettings, wrongFleet } from './fleet-se
 import { type KubernetesConfig, kubernetesOf, kubernetesSettings, wrongKubernetes } from './kubernetes-settings.ts'
 import { type ObjectStoreConfig, objectStoreOf, objectStoreSettings } from './object-store-settings.ts'
 import { type PeerAddress, peerSettings } from './peer-settings.ts'
+import { proxySettings } from './proxy-settings.ts'
 import { ProjectQuotasSetting } from './quota-settings.ts'
 import { InsecureRegistries, type RegistryConfig, RegistryMirrors } from './registry-settings.ts'
 import { type ReserveSettings, usualReserve } from './system-reserve.ts'
@@ -259,6 +260,7 @@ const environment = ({ allowRemote }: { allowRemote: boolean }) =>
     ...objectStoreSettings,
     ...e2bSettings,
     ...tlsSettings,
+    ...proxySettings,
     ...tracingSettings,
   })
 
@@ -340,6 +342,8 @@ export interface ServerConfig {
   readonly peerAddress: PeerAddress | null
   /** The place of this host in a cluster of Kubernetes; null: it is in none. */
   readonly kubernetes: KubernetesConfig | null
+  /** The networks of the proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
   /** The entry for E2B's clients; null: it is off. */
   readonly e2b: E2bConfig | null
   /** The TLS listener; null: the service has none. */
@@ -408,5 +412,6 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     kubernetes: kubernetesOf(data),
     e2b: e2bOf(data),
     tls: tlsOf(data),
+    trustedProxies: data.HOLT_TRUSTED_PROXIES,
   }
 }

@@ -18,6 +18,7 @@ const groups: readonly Group[] = [
       'HOLT_PORT',
       'HOLT_ALLOW_REMOTE',
       'HOLT_PORT_DOMAIN',
+      'HOLT_TRUSTED_PROXIES',
       'HOLT_MCP_HOSTS',
       'HOLT_CONSOLE',
       'HOLT_ISSUER',

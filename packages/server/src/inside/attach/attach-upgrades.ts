@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { attachFrameBytes, attachProtocol, HoltError, routes } from '@holt/protocol'
 import { WebSocketServer } from 'ws'
 import type { Caller } from '../../foundation/request/caller.ts'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { invalidRequest } from '../../foundation/wire/field-issues.ts'
@@ -67,7 +68,7 @@ interface Shared {
 async function open(service: Inside, shared: Shared, upgrade: Upgrade): Promise<void> {
   const { request, requestId, tell } = upgrade
   const vouch = vouchOf(request.socket)
-  const claim = { authorization: handshakeProof(service, request), peer: request.socket.remoteAddress }
+  const claim = { authorization: handshakeProof(service, request), peer: clientAddress(request) }
   const caller = vouch === null ? await admitCaller(service, claim, tell) : vouchedCaller(vouch)
   const forwarder = vouch === null ? shared.forwarder : null
   const entry = writeDown(service, upgrade, { caller, held: forwarder !== null })
@@ -130,7 +131,7 @@ function writeDown(
     projectId,
     kind: 'inside',
     key: { keyId, name: keyName },
-    address: request.socket.remoteAddress ?? 'unknown',
+    address: clientAddress(request) ?? 'unknown',
     route: 'attachCommand',
     params: auditedParams(namedIn(request.url ?? '')),
     requestId,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { PortStream } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
@@ -44,7 +45,7 @@ export function ownWay(service: Inside, request: IncomingMessage): PortWay {
   const vouch = vouchOf(request.socket)
   const admit = () =>
     vouch === null
-      ? admitToPort(service, target, credentials, request.socket.remoteAddress)
+      ? admitToPort(service, target, credentials, clientAddress(request))
       : admitVouched(service, target, vouch)
   return { target, credentials, scheme: vouch?.isSecure === true ? 'https' : null, admit }
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { hopByHopHeaders, portTokenHeader } from '@holt/protocol'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { connectionOptions, headerPairs, type RawHeaders } from '../../foundation/wire/end-to-end-headers.ts'
+import { isFleetHeader } from '../../tenancy/auth/credential-headers.ts'
 import type { PortMasks } from './admit-to-port.ts'
 import { foreignCookies, isApiKey, isOwnCookie } from './port-credentials.ts'
 import type { PortTarget } from './port-target.ts'
@@ -80,7 +82,13 @@ export function requestHeaders(
   const dropped = new Set<string>([...hopByHop, ...ours, ...connectionOptions(request)])
   const passed = headerPairs(request.rawHeaders).filter(([name, value]) => {
     const lower = name.toLowerCase()
-    if (dropped.has(lower) || lower.startsWith('x-forwarded-') || masks?.hides(lower, value) === true) return false
+    if (
+      dropped.has(lower) ||
+      lower.startsWith('x-forwarded-') ||
+      isFleetHeader(lower) ||
+      masks?.hides(lower, value) === true
+    )
+      return false
     return lower !== 'authorization' || !isApiKey(value)
   })
   const sent = request.headers.host ?? `localhost:${target.port}`
@@ -91,7 +99,7 @@ export function requestHeaders(
     ...['Host', host],
     ...passed.flat(),
     ...(cookies === null ? [] : ['Cookie', cookies]),
-    ...['X-Forwarded-For', request.socket.remoteAddress ?? 'unknown'],
+    ...['X-Forwarded-For', clientAddress(request) ?? 'unknown'],
     ...['X-Forwarded-Host', sent, 'X-Forwarded-Proto', scheme],
     ...(target.prefix === '' ? [] : ['X-Forwarded-Prefix', target.prefix]),
     ...(trailers ? ['TE', 'trailers'] : []),

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { portTokenHeader } from '@holt/protocol'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
 import { endToEndHeaders, type RawHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwardable, Forwarder } from '../../foundation/wire/forwarder.ts'
@@ -83,7 +84,7 @@ function forwardableOf(
     headers: visitHeaders(request),
     vouch: {
       requestId,
-      address: request.socket.remoteAddress ?? null,
+      address: clientAddress(request) ?? null,
       isSecure: request.socket instanceof TLSSocket,
       caller: null,
       visit: {

@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import { clientAddress } from '../../foundation/request/client-address.ts'
 import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 
 /** The header of a call that the service makes to its own API. */
 export const ownCallHeader = 'x-holt-own-call'
 
 /** The parts of a request that tell its sender. */
-interface Sent {
-  readonly headers: IncomingHttpHeaders
-  readonly socket: { readonly remoteAddress?: string | undefined }
-}
+type Sent = Parameters<typeof clientAddress>[0]
 
 /**
  * The calls that the service makes to its own API for a client of `/mcp`, with the client's key.
@@ -25,11 +22,11 @@ export class OwnCalls {
   }
 
   /** Returns the address of the client that a request is for. Undefined if it is unknown. */
-  senderOf({ headers, socket }: Sent): string | undefined {
-    const claim = headers[ownCallHeader]
-    if (typeof claim !== 'string') return socket.remoteAddress
+  senderOf(request: Sent): string | undefined {
+    const claim = request.headers[ownCallHeader]
+    if (typeof claim !== 'string') return clientAddress(request)
     const [secret = '', address = ''] = claim.split(' ', 2)
-    if (!isSameSecret(secret, this.#secret)) return socket.remoteAddress
+    if (!isSameSecret(secret, this.#secret)) return clientAddress(request)
     return address === '' ? undefined : address
   }
 }
