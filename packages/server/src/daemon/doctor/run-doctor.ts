@@ -10,6 +10,7 @@ import { changedSettings, lastUnit } from '../../foundation/config/running-setti
 import { makeLog } from '../machine/make-log.ts'
 import { openEngine } from '../machine/open-engine.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
+import { checkOwnFleet } from './fleet-facts.ts'
 import { checkPort } from './machine-checks.ts'
 import { checkMachine } from './machine-report.ts'
 import { checkObjectStore } from './object-store-checks.ts'
@@ -29,6 +30,7 @@ export async function runDoctor(config: ServerConfig): Promise<readonly Check[]>
     ...machine,
     await checkStore(config),
     ...(await checkObjectStore(config.objectStore, process.env)),
+    ...(await checkOwnFleet(config)),
     ...state,
     ...(daemon === null ? [await checkPort(config), await notRunning(stateDir)] : []),
     ...tools,
