@@ -71,7 +71,8 @@ export async function makeFirstHost(changes: Changes, host: NewHost): Promise<vo
     await changes
       .updateTable(table)
       .set({ host_id: hostId, host_epoch: 1 })
-      .where(({ eb, or }) => or([eb('host_id', 'is', null), eb('host_id', '!=', hostId)]))
+      // A dump of a fleet may have rows of this host with a later epoch.
+      .where(({ eb, or }) => or([eb('host_id', 'is', null), eb('host_id', '!=', hostId), eb('host_epoch', '!=', 1)]))
       .execute()
   for (const kept of onDisk) {
     const [table] = kept

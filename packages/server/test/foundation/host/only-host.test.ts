@@ -34,11 +34,12 @@ test('the first host of a store gets the rows without a host, and those of the h
     .execute()
   await db
     .insertInto('pool_members')
-    .values([member('rt1', null), member('rt2', other.hostId)])
+    // The last one is of a later epoch of this host, from the dump of a fleet.
+    .values([member('rt1', null), member('rt2', other.hostId), { ...member('rt3', me.hostId), host_epoch: 4 }])
     .execute()
   expect(await openOnlyHost(store, me)).toEqual({ hostId: me.hostId, epoch: 1, fenced: false })
   const hosts = await db.selectFrom('pool_members').select(['host_id', 'host_epoch']).execute()
-  expect(hosts).toEqual([1, 2].map(() => ({ host_id: me.hostId, host_epoch: 1 })))
+  expect(hosts).toEqual([1, 2, 3].map(() => ({ host_id: me.hostId, host_epoch: 1 })))
   // Two hosts had a result of the same step. One is kept.
   expect(await db.selectFrom('build_cache').select('host_id').execute()).toEqual([{ host_id: me.hostId }])
   const row = await db.selectFrom('hosts').selectAll().executeTakeFirstOrThrow()
