@@ -85,6 +85,7 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
   const config = {
     ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }),
     ...options.config,
+    stateDir,
     databaseUrl: 'url' in store ? store.url : null,
     fleet: { ...fleetTimes, role: options.role ?? 'all' },
     peerAddress: { host: '127.0.0.1', port: 0 },
