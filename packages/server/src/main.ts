@@ -10,6 +10,7 @@ const usage = `holtd: the Holt service
   holtd purge            remove every runtime and kernel object of the installation
   holtd export FILE [--force]           write the store to a file, or with - to stdout; the service may run
   holtd import FILE [--keep-webhooks]   fill an empty store from such a file, or with - from stdin
+  holtd join [--check]   move the store of a stopped service to PostgreSQL, as the first host of a fleet; --check only checks
   holtd certificate [--domain NAME] [--days N] [--out DIR] [--trust] [--json]
                          make a certificate for the TLS listener, from an authority of this machine
   holtd settings         print the settings that differ from those of the running or the last daemon, as JSON
@@ -31,10 +32,15 @@ OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_SDK_DISABLED
 `
 
 /** The option of each verb. */
-const optionOf: Readonly<Record<string, string>> = { doctor: '--json', export: '--force', import: '--keep-webhooks' }
+const optionOf: Readonly<Record<string, string>> = {
+  doctor: '--json',
+  export: '--force',
+  import: '--keep-webhooks',
+  join: '--check',
+}
 
 /** The verbs that warn of unknown settings on stderr. The service itself warns in its log. */
-const warningVerbs = ['doctor', 'halt', 'purge', 'export', 'import']
+const warningVerbs = ['doctor', 'halt', 'purge', 'export', 'import', 'join']
 
 /**
  * Runs a verb and returns the exit code: 0 done, 1 failed, 2 wrong arguments or settings. Returns
@@ -66,6 +72,8 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
       return halt(parseConfig(whereRuntimesAre(process.env)))
     case 'purge':
       return purge(parseConfig(process.env))
+    case 'join':
+      return join(parseConfig(process.env), has)
     case 'export':
       return file === undefined ? misused() : exportTo(parseConfig(process.env), file, has)
     case 'import':
@@ -130,6 +138,20 @@ async function purge(config: ServerConfig): Promise<number> {
   const left = await (await import('./daemon/purge.ts')).purge(config)
   for (const line of left) process.stderr.write(`error: could not remove ${line}\n`)
   return left.length === 0 ? 0 : 1
+}
+
+async function join(config: ServerConfig, checkOnly: boolean): Promise<number> {
+  const [{ checkJoin, joinAsFirst }, { lineOf }] = await Promise.all([
+    import('./daemon/join-as-first.ts'),
+    import('./daemon/doctor/check.ts'),
+  ])
+  const checks = await checkJoin(config)
+  const isFit = checks.every(({ status }) => status !== 'fix')
+  if (checkOnly || !isFit) process.stdout.write(`${checks.map(lineOf).join('\n')}\n`)
+  if (!isFit) process.stderr.write('error: nothing was changed\n')
+  if (checkOnly || !isFit) return isFit ? 0 : 1
+  process.stderr.write(await joinAsFirst(config))
+  return 0
 }
 
 async function exportTo(config: ServerConfig, file: string, force: boolean): Promise<number> {

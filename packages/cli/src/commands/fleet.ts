@@ -4,10 +4,12 @@ import { print, printJson, styledData } from '../output/print.ts'
 import { printTable, spanOf } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 import { act } from '../verb/verb.ts'
+import { addFleetJoin } from './fleet-join.ts'
 import { type FleetStatus, fleetStatusOf, type HostOfFleet } from './fleet-status.ts'
 
 const examples = `
 Examples:
+  HOLT_DATABASE_URL=postgres://holt:PASSWORD@db.example.com/holt HOLT_PEER_ADDRESS=10.1.2.3 holt fleet join --check
   holt fleet status
   holt fleet status --json | jq -r '.problems[]'
   holt fleet status --json | jq '.hosts[] | select(.fleet.blockers == []) | .host_id'`
@@ -30,6 +32,7 @@ export function addFleet(program: Command): void {
     else tell(found)
     return found.is_in_fleet && found.problems.length === 0 ? 0 : 1
   })
+  addFleetJoin(group)
 }
 
 function tell({ is_in_fleet, protocol, versions, problems, hosts }: FleetStatus): void {
