@@ -137,7 +137,7 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
     await areNow({ node1: 'ready', node2: 'ready' })
   })
 
-  test('with drainOnCordon a drain of a Node moves its runtimes, and goes through', async () => {
+  test('with drainOnCordon a drain of a Node pauses its runtimes, and goes through', async () => {
     const upgrade = await lab.helm('upgrade', '--wait', '--timeout', '280s', ...release, '--set', 'drainOnCordon=true')
     expect([upgrade.code, upgrade.out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
     for (const node of ['node1', 'node2']) await fleet.ready(node)
@@ -146,10 +146,11 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
     await vi.waitFor(async () => expect(await guards()).toContain('pod/holt-guard-node2'), bound)
     const drained = await lab.kubectl('drain', 'node2', '--ignore-daemonsets', '--timeout=240s')
     expect([drained.code, drained.out]).toEqual([0, expect.stringContaining('node/node2 drained')])
-    expect(await fleet.shell('node1', runtime_id, 'cat /tmp/note')).toBe('kept')
-    await (await fleet.runtime('node1', runtime_id)).delete()
+    expect((await fleet.runtime('node1', runtime_id)).state).toBe('paused')
     await lab.asked('uncordon', 'node2')
     await areNow({ node1: 'ready', node2: 'ready' })
+    expect(await fleet.shell('node2', runtime_id, 'cat /tmp/note')).toBe('kept')
+    await (await fleet.runtime('node2', runtime_id)).delete()
   })
 
   test('a Node without power is lost when an administrator says so, and comes back', async () => {

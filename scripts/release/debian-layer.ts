@@ -52,7 +52,7 @@ export async function makeDebianLayer(
   const work = await mkdtemp(join(tmpdir(), 'holt-debian-'))
   try {
     const made = join(work, 'root.tar')
-    const env = { SOURCE_DATE_EPOCH: String(lock.epochSecs), TMPDIR: work }
+    const env = { SOURCE_DATE_EPOCH: String(lock.epochSecs) }
     await run(['bash', script, lock.suite, needed.join(','), made], { cwd: root, env })
     const status = await run(['tar', '--extract', '--to-stdout', `--file=${made}`, './var/lib/dpkg/status'])
     const found = installedOf(status)

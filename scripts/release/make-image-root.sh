@@ -7,6 +7,11 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=scripts/lib/private-apt.sh
 . scripts/lib/private-apt.sh
 
+# apt's own user cannot enter a private directory. apt works as root then, wherever the tree is made.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf --one-file-system "$TMPDIR"' EXIT
+
 source=$(debian_source "$1")
 # The removed files have a time, a random number or the order of the installation in them.
 # mmdebstrap chooses the mirror where the host has none of Debian.
