@@ -9,7 +9,7 @@ export interface ReadableStore {
 }
 
 /** An artifact in the object store. */
-export interface ReadableArtifact {
+interface ReadableArtifact {
   readonly description: ArtifactDescription
   /** Returns a part of a file. */
   read(file: ArtifactFile, range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>

@@ -41,7 +41,10 @@ test('an image and a checkpoint come from another host', async () => {
   const arrived = await buffer(await transferOf(target).read(ref, 'image', range, never))
   expect(arrived.equals(content)).toBe(true)
   expect(await source.describe(checkpoint, never)).toEqual(await transferOf(engine).describe(checkpoint))
-  expect(await registry.metrics()).toContain(`holt_fleet_artifact_sent_bytes_total ${content.length}`)
+  // The sender counts after its last write.
+  await expect
+    .poll(() => registry.metrics(), { timeout: 20_000 })
+    .toContain(`holt_fleet_artifact_sent_bytes_total ${content.length}`)
 })
 
 test('a part of a file comes alone, and what is not there is refused', async () => {
