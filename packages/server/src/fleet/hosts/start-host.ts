@@ -4,10 +4,8 @@ import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import { HostLease, type LeaseClocks } from '../lease/host-lease.ts'
 import { hostLostCode } from './host-lost.ts'
+import { hostProtocol, requireCommonProtocol } from './host-protocol.ts'
 import { carryOut } from './verdict.ts'
-
-/** The versions of the protocol between hosts that this service speaks. */
-const hostProtocol = { min: 1, max: 1 } as const
 
 /** The facts of a host that starts. */
 interface StartingHost extends NewHost {
@@ -23,9 +21,11 @@ interface StartingHost extends NewHost {
 /**
  * Begins the next epoch of this host, in state `joining`, and returns its lease. The first start
  * inserts its row. A verdict against an earlier epoch is carried out first, so a row of a judged
- * epoch is never adopted. Throws if an operator has forgotten the host.
+ * epoch is never adopted. Throws if an operator has forgotten the host, or if it cannot speak with
+ * the others.
  */
 export async function startHost(store: Store, host: StartingHost): Promise<HostLease> {
+  await requireCommonProtocol(store, host.hostId)
   for (;;) {
     const row = await ownRow(store, host)
     if (row.state === 'gone')
