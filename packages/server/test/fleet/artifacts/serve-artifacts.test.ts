@@ -45,8 +45,6 @@ test('an image and a checkpoint come from another host', async () => {
   const [, sent] = /^holt_fleet_artifact_sent_bytes_total (\d+)$/m.exec(await registry.metrics()) ?? []
   expect(Number(sent)).toBeGreaterThanOrEqual(content.length)
 })
-    .toContain(`holt_fleet_artifact_sent_bytes_total ${content.length}`)
-})
 
 test('a part of a file comes alone, and what is not there is refused', async () => {
   const { content, ref, hostId, links } = await startServing(100_000)
