@@ -104,7 +104,7 @@ describe.skipIf(!hasPostgres())('creates in a fleet', () => {
     const { store, hosts } = await startPlacing(3)
     const [one, two, three] = hosts as [TestHost, TestHost, TestHost]
     await cordon(store, hosts, one)
-    // It cannot say that it stops. Its row says ready until its beats have been missing for a while.
+    // It cannot say that it stops, so its row says ready until its beats are missed.
     two.cable.isCut = true
     await two.server.close().catch(() => {})
     for (let count = 0; count < 4; count += 1) {
