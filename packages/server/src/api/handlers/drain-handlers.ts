@@ -12,6 +12,8 @@ export const drainHandlers = {
     if (isJudged(host)) throw new HoltError('conflict', `The host is ${host.state}.`)
     const plan = await planOf(service, host)
     if (body.dry_run) return { status: 200, json: plan }
+    if (!service.artifacts.isShared)
+      throw new HoltError('conflict', 'The fleet has no object store, so no runtime can leave its host.')
     const [problem] = plan.problems
     if (problem !== undefined && !body.force && host.wanted !== 'draining')
       throw new HoltError('conflict', problem, {

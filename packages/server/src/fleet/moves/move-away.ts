@@ -42,6 +42,7 @@ export async function moveAway(service: Runtimes, before: RuntimeRow, { still, r
     // Its programs do not wait for the object store.
     if (end === 'unstored' && isUsed && !closing.aborted) await resumeHere(service, ref)
   }
+  if (end === 'unstored') throw new Error('the fleet has no object store, so the runtime cannot leave its host')
   if (end === 'released' && isUsed) await resumeElsewhere(ref)
 }
 
