@@ -74,7 +74,7 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
     expect(await can('create', 'pods', '-n', namespace)).toBe('yes')
     const forbidden = [
       ['get', 'secrets'],
-      ['create', 'pods/exec'],
+      ['create', 'pods', '--subresource=exec'],
       ['patch', 'nodes'],
       ['get', 'pods'],
     ]
