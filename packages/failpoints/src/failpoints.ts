@@ -45,6 +45,7 @@ export const failpoints = {
     'carried-out',
     'finished',
   ],
+  artifact: ['begun', 'put', 'marked', 'condemned', 'trashed', 'removed'],
   collect: ['listed', 'referenced', 'removed'],
   network: ['stored', 'synced', 'told'],
   policy: ['stored', 'synced'],

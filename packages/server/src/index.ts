@@ -1,4 +1,4 @@
-export { createServer, type Server, type ServerOptions } from './daemon/create-server.ts'
+export { type ArtifactWays, createServer, type Server, type ServerOptions } from './daemon/create-server.ts'
 export { ConfigError, parseConfig, type ServerConfig } from './foundation/config/config.ts'
 export type { Log } from './foundation/log.ts'
 export { type AgentTemplate, readAgentTemplate, readAgentTemplates } from './resources/agents/agent-template.ts'

@@ -33,6 +33,9 @@ export interface Artifacts {
   storedAmong(ids: readonly string[]): Promise<readonly string[]>
 }
 
+/** The reason of `unavailable` for an artifact that nobody can give, also later. */
+export const artifactMissing = 'artifact_missing'
+
 /** The artifacts of a machine that is in no fleet: they are on its disk. */
 export const localArtifacts: Artifacts = {
   isShared: false,

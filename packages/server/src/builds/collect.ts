@@ -8,6 +8,7 @@ import { notEnded } from '../foundation/rows/not-ended.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { Builds } from './builds.ts'
 import { evictCache } from './evict-cache.ts'
+import { evictCopies } from './evict-copies.ts'
 
 /**
  * Removes the images, checkpoints and files that nothing refers to. Evicts cache entries first.
@@ -20,13 +21,12 @@ export async function collect(service: Builds): Promise<void> {
   const checkpoints = (await service.engine.ability('checkpoints')?.list()) ?? []
   const images = (await service.engine.ability('images')?.list()) ?? []
   await failpoint('collect.listed')
-  const used = await usedAmong(service, [
-    ...checkpoints.map(({ checkpointId }) => checkpointId),
-    ...images.map(({ digest }) => digest),
-  ])
+  const ids = [...checkpoints.map(({ checkpointId }) => checkpointId), ...images.map(({ digest }) => digest)]
+  const used = await usedAmong(service, ids)
   await failpoint('collect.referenced')
   await removeCheckpoints(service, checkpoints, { used, collection })
   await removeImages(service, images, { used, collection })
+  if (service.artifacts.isShared) await evictCopies(service, { checkpoints, images, collection })
   await failpoint('collect.removed')
 }
 
@@ -35,18 +35,25 @@ export async function collect(service: Builds): Promise<void> {
  * gone by now, such as that of another project's template. It writes a reference of its own, or
  * holds the thing, before it ends. So the rows are read again after the changes under way.
  */
-async function usedAmong({ store }: Builds, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const used = await store.atOneMoment(referenced)
+async function usedAmong(
+  { store, artifacts: { isShared } }: Builds,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const read = (db: Queries) => referenced(db, { isShared })
+  const used = await store.atOneMoment(read)
   if (store.type === 'sqlite' || ids.every((id) => used.has(id))) return used
   await store.changesEnded()
-  return new Set([...used, ...(await store.atOneMoment(referenced))])
+  return new Set([...used, ...(await store.atOneMoment(read))])
 }
 
 /**
  * Returns every image and checkpoint that a row of any project refers to, because the engine knows
- * no projects.
+ * no projects. `isShared` says if the rows of a fleet are there too.
  */
-export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
+export async function referenced(
+  db: Queries,
+  { isShared }: { readonly isShared: boolean },
+): Promise<ReadonlySet<string>> {
   const templates = await db.selectFrom('templates').select(['image_digest', 'checkpoint_id', 'seed_id']).execute()
   const runtimes = await db
     .selectFrom('runtimes')
@@ -62,6 +69,7 @@ export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
   const pulled = await db.selectFrom('pulled_images').select('image_digest').execute()
   const made = await db.selectFrom('build_resources').select('resource_id').execute()
   const ids = [
+    ...(isShared ? await sharedIds(db) : []),
     ...[...templates, ...cached, ...snapshots.filter((row) => row.state !== 'failed' || lacksFiles(row))].flatMap(
       (row) => [row.image_digest, row.checkpoint_id],
     ),
@@ -78,6 +86,17 @@ export async function referenced(db: Queries): Promise<ReadonlySet<string>> {
     ...made.map((row) => row.resource_id),
   ]
   return new Set(ids.filter((id) => id !== null))
+}
+
+/** Returns the artifacts that only rows of a fleet refer to. */
+async function sharedIds(db: Queries): Promise<readonly string[]> {
+  const checkpoints = await db
+    .selectFrom('template_checkpoints')
+    .innerJoin('templates', 'templates.template_id', 'template_checkpoints.template_id')
+    .select('template_checkpoints.checkpoint_id')
+    .execute()
+  const held = await db.selectFrom('artifact_holds').select('artifact_id').execute()
+  return [...checkpoints.map(({ checkpoint_id }) => checkpoint_id), ...held.map(({ artifact_id }) => artifact_id)]
 }
 
 interface Unneeded {

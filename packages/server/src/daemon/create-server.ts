@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { runBuild } from '@holt/builder'
+import type { Engine } from '@holt/engine'
 import type { Api } from '../api/api.ts'
 import { serveConsole } from '../api/console/serve-console.ts'
 import { handlers } from '../api/handlers/handlers.ts'
@@ -15,6 +16,7 @@ import { openBuilds } from '../builds/builds.ts'
 import { clearResidue } from '../builds/recover-builds.ts'
 import { retakeCheckpoints } from '../builds/retake-checkpoints.ts'
 import { e2bEntry } from '../e2b/entry/e2b-entry.ts'
+import type { ArtifactFetches, ArtifactObjects } from '../fleet/artifact-rows/fleet-artifacts.ts'
 import type { FleetParts } from '../fleet/forwarding/open-peers.ts'
 import type { Fleet } from '../fleet/open-fleet.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
@@ -67,10 +69,19 @@ export interface ServerOptions extends FoundationOptions {
    * Default `fleet`: on the best host.
    */
   readonly places?: 'fleet' | 'own'
+  /** The ways of artifacts in a fleet. Default: those of the configured fleet. */
+  readonly artifactWays?: ArtifactWays
   /** The rate at which an address may send wrong keys. */
   readonly failureRate?: Rate
   /** The delay before the first retry of failed base templates, in milliseconds. */
   readonly templateRetryMs?: number
+}
+
+/** The ways of artifacts between hosts. */
+export interface ArtifactWays {
+  readonly objects: ArtifactObjects
+  /** Returns the way to a host. */
+  readonly fetchesOf: (engine: Engine) => ArtifactFetches
 }
 
 /** A running server. */
@@ -194,12 +205,25 @@ async function openDistricts(
   const known = options.outside ?? (await openOutside(config, log))
   const outside = fleet === null ? known : { ...known, gateway: fleet.guardGateway(known.gateway) }
   const tenancy = openTenancy(foundation, { eventNotifier, dialWebhook: outside.dialWebhook, failureRate })
-  const resources = openResources(tenancy, { artifacts: options.artifacts ?? localArtifacts, outside, agentTemplates })
+  const artifacts = options.artifacts ?? (await openArtifacts(foundation, options, fleet))
+  const resources = openResources(tenancy, { artifacts, outside, agentTemplates })
   const runtimes = openRuntimes(resources)
   const builds = openBuilds(runtimes, { builder: builder ?? realBuilder(config, outside), gateway: outside.gateway })
   const service: Api = openInside(builds, { portSecret, portLimits })
   registerGauges(service)
   return { service, fleet, listensAt }
+}
+
+/** Returns the artifacts of this machine: of a fleet, or those on its disk alone. */
+async function openArtifacts(
+  foundation: Foundation,
+  { artifactWays, engine }: ServerOptions,
+  fleet: Fleet | null,
+): Promise<Artifacts> {
+  if (fleet === null) return localArtifacts
+  const artifacts = await fleet.openArtifacts(foundation, artifactWays?.objects ?? null)
+  if (artifactWays !== undefined) artifacts?.fetchWith(artifactWays.fetchesOf(engine))
+  return artifacts ?? localArtifacts
 }
 
 async function portSecretOf({ config, log, masterKeys }: Foundation, fleet: Fleet | null): Promise<Buffer> {

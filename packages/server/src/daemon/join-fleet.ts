@@ -30,6 +30,7 @@ export function followOthers(service: Api, fleet: Fleet): readonly Promise<void>
     fleet.notifyOfOthers(service.eventNotifier),
     followChangesOfOthers(service, () => fleet.noteRead()),
     fleet.keepMoves(service),
+    fleet.cleanObjects(service),
     ...(kubernetes === null ? [] : [fleet.followCluster(kubernetes, stateDir)]),
   ]
 }

@@ -142,7 +142,7 @@ function countOf(belongings: Belongings): number {
  * never the same checkpoint. If there are checkpoints, at least one must be known.
  */
 async function knowsSome(db: Queries, { checkpoints, images, files }: Belongings): Promise<boolean> {
-  const used = await referenced(db)
+  const used = await referenced(db, { isShared: false })
   if (checkpoints.length > 0) return checkpoints.some((id) => used.has(id))
   const contexts = await db.selectFrom('build_contexts').select('context_id').execute()
   const mounts = await db.selectFrom('build_mounts').select('file').execute()

@@ -1,9 +1,11 @@
 import type { Server } from 'node:http'
+import { referenced } from '../builds/collect.ts'
 import { inTime } from '../foundation/async/in-time.ts'
 import type { FleetConfig } from '../foundation/config/fleet-settings.ts'
 import type { KubernetesConfig } from '../foundation/config/kubernetes-settings.ts'
 import type { PeerAddress } from '../foundation/config/peer-settings.ts'
 import { version } from '../foundation/config/version.ts'
+import type { Foundation } from '../foundation/foundation.ts'
 import { type Duties, type DutyName, dutyNames } from '../foundation/host/duties.ts'
 import type { HostCondition } from '../foundation/host/host-condition.ts'
 import type { HostDirectory } from '../foundation/host/host-directory.ts'
@@ -11,11 +13,15 @@ import type { ThisHost } from '../foundation/host/this-host.ts'
 import type { Log } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics/metrics.ts'
 import type { MasterKeys } from '../foundation/sealing/master-keys.ts'
-import type { Store } from '../foundation/store/open-store.ts'
+import type { Queries, Store } from '../foundation/store/open-store.ts'
 import type { HostClock } from '../foundation/time/host-clock.ts'
 import type { Inside } from '../inside/inside.ts'
 import type { EgressGateway } from '../resources/network/runtime-networks.ts'
 import type { EventNotifier } from '../tenancy/events/event-notifier.ts'
+import { type ArtifactObjects, FleetArtifacts } from './artifact-rows/fleet-artifacts.ts'
+import { ObjectCollector } from './artifact-rows/object-collector.ts'
+import { storeExisting } from './artifact-rows/store-existing.ts'
+import { StoreSource } from './artifacts/store-source.ts'
 import { KeptDuties } from './duties/kept-duties.ts'
 import { notifyOfOthers } from './events/notify-of-others.ts'
 import { type OpenPeers, openPeers } from './forwarding/open-peers.ts'
@@ -36,6 +42,8 @@ import { moveVerbs, resumeElsewhere } from './moves/move-verbs.ts'
 import { takeFor } from './moves/take-for.ts'
 import { joinAddress } from './peers/peer-directory.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
+import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
+import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
 
 /** The time for a host that stops to say so, in milliseconds. */
 const leaveMs = 1_000
@@ -95,6 +103,16 @@ export interface Fleet {
    * waits for a second at most.
    */
   leave(): Promise<void>
+  /**
+   * Opens the artifacts of this host, before its connections. `given` replaces the object store.
+   * Null: the fleet has none.
+   */
+  openArtifacts(foundation: Foundation, given: ArtifactObjects | null): Promise<FleetArtifacts | null>
+  /**
+   * Stores what this host has, and removes what no row needs from the object store while it has the
+   * duty. Never rejects.
+   */
+  cleanObjects(foundation: Foundation): Promise<void>
   /** Opens the connections with the other hosts. `places` is as in `FleetParts`. */
   openPeers(service: Inside, places: 'fleet' | 'own'): Promise<OpenPeers>
   /**
@@ -122,6 +140,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const clients = new GuardedClients()
   const owners = new RowOwners(store, hosts, hostId)
   let peers: OpenPeers | null = null
+  let stored: StoredArtifacts | null = null
+  let objects: ArtifactObjects | null = null
+  let artifacts: FleetArtifacts | null = null
   const ended = beats.keep(closing)
   lease.onFence(() => {
     for (const gateway of gateways) gateway.resetConnections()
@@ -144,6 +165,22 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     guardClients: (server) => clients.guard(server, lease),
     sharePortSecret: (masterKeys, own) => sharedPortSecret(store, masterKeys, own),
     notifyOfOthers: (notifier) => notifyOfOthers({ store, notifier, log }, closing),
+    openArtifacts: async (foundation, given) => {
+      const { objectStore } = foundation.config
+      if (objectStore !== null) stored = (await openStoredArtifacts(objectStore, process.env)).artifacts
+      objects = given ?? stored
+      if (objects === null) return null
+      artifacts = new FleetArtifacts({ ...foundation, objects })
+      return artifacts
+    },
+    cleanObjects: async (foundation) => {
+      const { store: guarded, now: clock, log: out } = foundation
+      if (objects === null) return
+      const used = (db: Queries) => referenced(db, { isShared: true })
+      const parts = { store: guarded, objects, referenced: used, now: clock, log: out }
+      const existing = artifacts === null ? null : storeExisting({ ...foundation, artifacts })
+      await Promise.all([new ObjectCollector(parts).keep({ duties, closing }), existing])
+    },
     keepMoves: (service) =>
       keepMoves(service, {
         beatMs: times.beatMs,
@@ -167,7 +204,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         places,
         others: () => hosts.answering().filter((id) => id !== hostId),
         guard: (connection) => clients.add(connection, lease),
+        artifactStore: stored === null ? null : new StoreSource(stored),
       })
+      artifacts?.fetchWith(peers.fetcher)
       service.forkHosts.makeChild = childrenElsewhere(service, () => peers)
       return peers
     },

@@ -92,9 +92,11 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
   }
   const cable = { isCut: false }
   const through = 'url' in store ? await ownStore({ config, engine }, cable) : overCable(store, cable)
-  // One host makes the base templates, and images do not travel here.
-  await using tree = await tinySource.make({ onProgress: () => {}, signal: AbortSignal.timeout(5_000) })
-  await engine.ability('images')?.import(tree.tar, AbortSignal.timeout(5_000), {})
+  if (options.artifactWays === undefined) {
+    // One host makes the base templates, and images do not travel here.
+    await using tree = await tinySource.make({ onProgress: () => {}, signal: AbortSignal.timeout(5_000) })
+    await engine.ability('images')?.import(tree.tar, AbortSignal.timeout(5_000), {})
+  }
   const overs: Error[] = []
   const gateway = new RecordingGateway()
   const nowhere = () => Promise.reject(new Error('nothing is outside'))

@@ -71,7 +71,16 @@ async function begin(
     const begun = await changes
       .updateTable('hosts')
       .set({
-        ...{ epoch, beat: 0, state: 'joining', version, key_ids: keyIds.join(','), address, seen_at: now() },
+        ...{
+          epoch,
+          beat: 0,
+          state: 'joining',
+
+          version,
+          key_ids: keyIds.join(','),
+          address,
+          seen_at: now(),
+        },
         ...{ protocol_min: hostProtocol.min, protocol_max: hostProtocol.max },
       })
       .where('host_id', '=', hostId)

@@ -1,9 +1,10 @@
 import { endInterrupted } from '../../builds/recover-builds.ts'
 import { judgedStates } from '../../foundation/host/host-row.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
-import type { Store } from '../../foundation/store/open-store.ts'
-import type { HostRow } from '../../foundation/store/tables.ts'
+import type { Queries, Store } from '../../foundation/store/open-store.ts'
+import type { HostRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import { failSnapshot, markLacking } from '../../runtimes/snapshots/snapshot-rows.ts'
+import { storedAmong } from '../artifact-rows/artifact-rows.ts'
 import { buildLost, filesLost, snapshotLost } from './host-lost.ts'
 import { batchRows, judgeRuntimes } from './judge-runtimes.ts'
 
@@ -57,5 +58,12 @@ async function failSnapshots(parts: VerdictParts, { host_id, epoch, state }: Jud
   const writing = await own.where('state', '=', 'writing').where('host_epoch', '<', epoch).execute()
   for (const row of writing) await failSnapshot(parts, row, snapshotLost)
   if (state !== 'gone') return
-  for (const row of await own.where('state', '=', 'ready').execute()) await markLacking(parts, row, filesLost)
+  for (const row of await own.where('state', '=', 'ready').execute())
+    if (!(await isStored(db, row))) await markLacking(parts, row, filesLost)
+}
+
+/** Returns true if all files of a snapshot are in the object store. */
+async function isStored(db: Queries, { image_digest, checkpoint_id }: SnapshotRow): Promise<boolean> {
+  const ids = checkpoint_id === null ? [image_digest] : [image_digest, checkpoint_id]
+  return (await storedAmong(db, ids)).length === ids.length
 }

@@ -6,9 +6,10 @@
  * * `cleaner`: removes old rows.
  * * `base_templates`: makes the base templates.
  * * `resealing`: finishes a rotation of the master key.
+ * * `artifacts`: removes what no row needs from the object store.
  * * `webhooks`: sends the messages of webhooks.
  */
-export const dutyNames = ['judge', 'cleaner', 'base_templates', 'resealing', 'webhooks'] as const
+export const dutyNames = ['judge', 'cleaner', 'base_templates', 'resealing', 'artifacts', 'webhooks'] as const
 
 export type DutyName = (typeof dutyNames)[number]
 

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { BuilderError } from '@holt/builder'
 import type { ImageDigest, ImageStore } from '@holt/engine'
+import { HoltError } from '@holt/protocol'
+import { artifactMissing, fetchFiles, storeFiles } from '../../artifacts/artifacts.ts'
 import { isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'
@@ -38,6 +40,7 @@ export async function makeBaseTemplates(service: Resources, { projectId, source 
     rows = await Promise.all(rows.map((row) => beginAnew(service, row, images)))
     const recipeDigest = await digestOf(source, images)
     const made = await ensureImage(service, { rows, source, recipeDigest, images })
+    await storeFiles(service.artifacts, { imageDigest: made.image_digest ?? '', checkpointId: null }, service.closing)
     for (const row of rows) await makeReady(service, { row, made })
     return true
   } catch (error) {
@@ -58,10 +61,26 @@ export async function makeBaseTemplates(service: Resources, { projectId, source 
  */
 async function beginAnew(service: Resources, row: TemplateRow, images: ImageStore): Promise<TemplateRow> {
   const cleared = await removeSeed(service, row)
-  const isLost = cleared.image_digest !== null && !(await images.has(cleared.image_digest as ImageDigest))
+  const isLost = cleared.image_digest !== null && !(await isHere(service, images, cleared.image_digest))
   return cleared.state === 'failed' || isLost
     ? updateTemplate(service, cleared, { state: 'building', state_reason_json: null })
     : cleared
+}
+
+/**
+ * Returns true if an image is on this machine, also if it came from another host just now. Throws
+ * if the object store is away, because its image is not made a second time.
+ */
+async function isHere({ artifacts, closing }: Resources, images: ImageStore, imageDigest: string): Promise<boolean> {
+  if (await images.has(imageDigest as ImageDigest)) return true
+  if (!artifacts.isShared) return false
+  try {
+    await fetchFiles(artifacts, { imageDigest, checkpointId: null }, closing)
+    return true
+  } catch (error) {
+    if (error instanceof HoltError && error.details?.reason === artifactMissing) return false
+    throw error
+  }
 }
 
 /** The columns that all sizes share. */
@@ -87,7 +106,7 @@ async function ensureImage(
     if (
       row.recipe_digest === recipeDigest &&
       row.image_digest !== null &&
-      (await images.has(row.image_digest as ImageDigest))
+      (await isHere(service, images, row.image_digest))
     )
       return row
   }

@@ -1,10 +1,10 @@
 import type { Engine } from '@holt/engine'
 import { filesMissing, filesMissingPattern } from '../../foundation/rows/files-missing.ts'
-import type { TemplateRow } from '../../foundation/store/tables.ts'
+import type { SnapshotRow, TemplateRow } from '../../foundation/store/tables.ts'
 import { updateTemplate } from '../../resources/templates/template-rows.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { markLacking, markWhole } from '../snapshots/snapshot-rows.ts'
-import { countMissing, findMissing, missingFileOf, type Present } from './find-missing.ts'
+import { countMissing, findMissing, type Missing, missingFileOf, type Present } from './find-missing.ts'
 
 /**
  * Marks snapshots and templates whose files are missing, for example after an import of rows alone.
@@ -18,12 +18,27 @@ export async function markMissing(service: Runtimes): Promise<void> {
   const { db } = service.store
   await markReturned(service, present)
   const missing = await findMissing(db, present, service.config.fleet === null ? null : service.thisHost.hostId)
-  for (const { row, file } of missing.snapshots) await markLacking(service, row, filesMissing(file))
+  const stored = await storedSnapshots(service, missing)
+  for (const { row, file } of missing.snapshots)
+    if (!stored.has(row.snapshot_id)) await markLacking(service, row, filesMissing(file))
   for (const { row, file } of missing.templates) await lose(service, row, file)
   const counts = countMissing(missing)
   const [first] = [...missing.snapshots, ...missing.templates, ...missing.runtimes]
   if (first !== undefined)
     service.log.warn({ ...counts, first: first.file }, 'files that the store names are not in the state directory')
+}
+
+/** Returns the snapshots without files here that are in the object store of the fleet. */
+async function storedSnapshots(
+  { artifacts }: Runtimes,
+  { snapshots }: Pick<Missing, 'snapshots'>,
+): Promise<ReadonlySet<string>> {
+  if (!artifacts.isShared || snapshots.length === 0) return new Set()
+  const idsOf = ({ image_digest, checkpoint_id }: SnapshotRow) =>
+    checkpoint_id === null ? [image_digest] : [image_digest, checkpoint_id]
+  const stored = new Set(await artifacts.storedAmong(snapshots.flatMap(({ row }) => idsOf(row))))
+  const whole = snapshots.filter(({ row }) => idsOf(row).every((id) => stored.has(id)))
+  return new Set(whole.map(({ row }) => row.snapshot_id))
 }
 
 /** Returns the content of the state directory, or null if the engine stores no files. */
