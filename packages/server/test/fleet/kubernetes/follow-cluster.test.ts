@@ -14,7 +14,7 @@ interface Followed {
   readonly host: TestHost
   readonly cluster: FakeKubernetes
   readonly parts: ClusterParts
-  /** What the host was told about its wishes, in order. */
+  /** The log entries about the host's wishes, in order. */
   readonly told: object[]
   /** Follows the cluster until the returned function is called. */
   follow(): () => Promise<void>

@@ -132,7 +132,7 @@ describe.each([
         bytes[place] = (bytes[place] ?? 0) ^ (1 << Math.floor(Math.random() * 8))
         s3.bucket.put(name, bytes, object.metadata)
         const outcome = await readAll(stored(), artifact.description)
-        // A header of zstd has bits that change nothing (RFC 8878, 3.1.1.1). `whole` compares digests.
+        // A header of zstd has bits without effect (RFC 8878, 3.1.1.1). `whole` compares digests.
         const allowed = name.endsWith('.zst') && place < 16 ? ['damaged', 'whole'] : ['damaged']
         expect(allowed, `bit of byte ${place} of ${name}`).toContain(outcome)
       }
