@@ -1,6 +1,6 @@
 /**
  * The callers that wait for one event. A caller that stops waiting is forgotten at once. A promise
- * would keep every caller that ever waited for it, together with the reason of its signal.
+ * would keep every past caller in memory, with the reason of its AbortSignal.
  */
 export class Waiters {
   readonly #waiting = new Set<PromiseWithResolvers<void>>()

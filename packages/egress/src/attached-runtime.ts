@@ -39,7 +39,7 @@ export interface SharedParts {
   readonly log: Log
 }
 
-/** The most connections of the guest to its socket at once. It needs one. */
+/** The maximum number of connections of the guest to its socket at once. It needs one. */
 const maxSessions = 4
 /**
  * The times after which an idle connection is closed, in milliseconds. It is shorter if one side

@@ -81,7 +81,7 @@ export interface RuntimeSpec {
   readonly memoryMiB: number
   /** The size of the writable disk. */
   readonly diskMiB: number
-  /** The most processes and threads that the runtime may have. */
+  /** The maximum number of processes and threads that the runtime may have. */
   readonly pidsMax: number
   /**
    * The checkpoint to restore; null for a cold boot. An engine that cannot restore it boots cold

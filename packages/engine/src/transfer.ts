@@ -97,11 +97,11 @@ export type ReadFile = (file: ArtifactFile, signal: AbortSignal) => AsyncIterabl
 
 /** The largest artifact that an engine receives. */
 export const transferBounds = {
-  /** The most files. */
+  /** The maximum number of files. */
   files: 32,
-  /** The most bytes of all files together. */
+  /** The maximum number of bytes of all files together. */
   bytes: 256 * 2 ** 30,
-  /** The most characters of `details`. */
+  /** The maximum number of characters of `details`. */
   details: 64 * 1024,
 } as const
 

@@ -31,7 +31,7 @@ export interface BindRequest {
   readonly time_unix_ms: number
   /** Base64 of random bytes. */
   readonly entropy: string
-  /** The most processes, if the guest itself must enforce it. */
+  /** The maximum number of processes, if the guest itself must enforce it. */
   readonly pids_max: number | null
   readonly set_clock: boolean
   readonly set_hostname: boolean

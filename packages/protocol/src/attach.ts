@@ -20,7 +20,7 @@ export const attachKeyPrefix = 'holt.key.'
  */
 export const attachConsolePrefix = 'holt.console.'
 
-/** The most bytes of a frame, in either direction. */
+/** The maximum number of bytes of a frame, in either direction. */
 export const attachFrameBytes = 64 * 1024
 
 /**

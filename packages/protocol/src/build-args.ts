@@ -10,7 +10,8 @@ export const noNul = (maxLength: number) =>
     .refine((text) => !text.includes('\0'), 'must not contain NUL')
 
 /**
- * The most build arguments. A Dockerfile can declare no more of them (`wordLimits` of the builder).
+ * The maximum number of build arguments. A Dockerfile can declare no more of them (`wordLimits` of
+ * the builder).
  */
 export const maxBuildArgs = 8000
 

@@ -60,8 +60,8 @@ export const BuildStep = z
 export type BuildStep = z.output<typeof BuildStep>
 
 /**
- * The most sources and variables of all steps of a build together. A JSON body can hold little
- * more.
+ * The maximum number of sources and variables of all steps of a build together. A JSON body can
+ * hold little more.
  */
 const maxStepNames = 30_000
 

@@ -21,8 +21,8 @@ const takenNames = ['build', 'check', 'context']
 const sources = ['from_image', 'from_template', 'from_snapshot', 'dockerfile'] as const
 
 /**
- * The most characters of all build secrets together. Every line of a build's log is searched for
- * them.
+ * The maximum number of characters of all build secrets together. Every line of a build's log is
+ * searched for them.
  */
 const maxSecretLength = 512 * 1024
 

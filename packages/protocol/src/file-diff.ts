@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { RuntimePath } from './runtime-path.ts'
 import { Text } from './text.ts'
 
-/** The most changes in a page of a diff. */
+/** The maximum number of changes in a page of a diff. */
 export const maxChanges = 1000
 
 /** The query of a diff. */

@@ -7,7 +7,7 @@ const fileTypes = ['file', 'directory', 'symlink', 'fifo', 'socket', 'device'] a
 
 const maxPatternLength = 4096
 
-/** The most bytes of a plain text to replace, and of its replacement. */
+/** The maximum number of bytes of a plain text to replace, and of its replacement. */
 const maxReplacedBytes = 64 * 1024
 
 const glob = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The most characters of a DNS name (RFC 1035, 2.3.4), without the final dot. */
+/** The maximum number of characters of a DNS name (RFC 1035, 2.3.4), without the final dot. */
 const maxNameLength = 253
 
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The most bytes of a path, as Linux counts PATH_MAX. */
+/** The maximum number of bytes of a path, as Linux counts PATH_MAX. */
 export const maxPathBytes = 4096
 
 /**

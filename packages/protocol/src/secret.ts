@@ -8,7 +8,9 @@ import { hostForm } from './network-policy.ts'
 import { Timestamp } from './page.ts'
 import { secretDefaults } from './secret-defaults.ts'
 
-/** The most bytes of a secret's value. A header must fit a server's limit on headers. */
+/**
+ * The maximum number of bytes of a secret's value. A header must fit a server's limit on headers.
+ */
 export const maxSecretBytes = 8192
 
 /**

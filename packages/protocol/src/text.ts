@@ -9,8 +9,8 @@ export const Text = z
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed text without NUL')
 
 /**
- * The most bytes of one argument of a program, or of one variable with its name and `=`
- * (execve(2)).
+ * The maximum number of bytes of one argument of a program, or of one variable with its name and
+ * `=` (execve(2)).
  */
 export const maxArgumentBytes = 131_071
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorOfAnswer, HoltConnectionError } from './errors/errors.ts'
 
-/** The most bytes of a refusal that are read. */
+/** The maximum number of bytes of a refusal that are read. */
 const maxRefusalBytes = 64 * 1024
 
 /** Opens a raw connection to a port: an HTTP upgrade to `tcp`. */

@@ -27,7 +27,7 @@ export interface HoltOptions {
   readonly apiKey?: string
   /** The fetch function. Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
-  /** The most retries of a request that is safe to repeat. Default 4. */
+  /** The maximum number of retries of a request that is safe to repeat. Default 4. */
   readonly maxRetries?: number
   /**
    * The time limit of each try of a request, from its first byte to the end of its answer, in

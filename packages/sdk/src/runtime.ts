@@ -72,7 +72,7 @@ export interface DiffOptions extends CallOptions {
   readonly since?: string | undefined
   /** True if the answer has a patch of its changes. Default false. */
   readonly patch?: boolean | undefined
-  /** The most changes in the answer, at most 1000. Default 1000. */
+  /** The maximum number of changes in the answer, at most 1000. Default 1000. */
   readonly limit?: number | undefined
   /** The `next_cursor` of the previous answer. Default: the first changes. */
   readonly cursor?: string | undefined

@@ -57,8 +57,8 @@ export interface CreateRuntimeOptions extends CallOptions {
 export type NewRuntime = Omit<CreateRuntimeInput, 'dry_run'>
 
 /**
- * The most builds that one create waits for. A template is ready after its build, unless it is
- * rebuilt all the time.
+ * The maximum number of builds that one create waits for. A template is ready after its build,
+ * unless it is rebuilt all the time.
  */
 const mostBuilds = 3
 

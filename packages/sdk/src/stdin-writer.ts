@@ -2,7 +2,10 @@ import { HoltApiError, HoltConnectionError, HoltError } from './errors/errors.ts
 import { backoffMs, sleep } from './transport/retry.ts'
 import type { CallOptions, Transport } from './transport/transport.ts'
 
-/** The most bytes of one write. As base64 they are the most that the service takes at once. */
+/**
+ * The maximum number of bytes of one write. As base64 they are the most that the service takes at
+ * once.
+ */
 const maxWriteBytes = 768 * 1024
 
 /** A source of bytes: a Node stream, a Web stream, or a generator. */

@@ -1,7 +1,7 @@
 import { TarError } from './errors.ts'
 
 const EMPTY = new Uint8Array(0)
-/** The most bytes that are skipped at once: a whole chunk. */
+/** The maximum number of bytes that are skipped at once: a whole chunk. */
 const DRAINED = Number.MAX_SAFE_INTEGER
 
 /** Reads a stream of chunks by position. Only headers are copied. */

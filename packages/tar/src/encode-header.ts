@@ -5,7 +5,7 @@ import type { DeviceNumber } from './entry.ts'
 export const largestId = 8 ** 7 - 1
 /** The largest size and time that a header holds: 11 octal digits. */
 export const largestNumber = 8 ** 11 - 1
-/** The most bytes of a name in a header. */
+/** The maximum number of bytes of a name in a header. */
 const maxNameBytes = 100
 
 /** The fields of a header. All of them fit. */

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The archives of packages. Null leaves the choice to mmdebstrap. */
+/** The package archives. If null, mmdebstrap chooses them. */
 export interface Mirrors {
   readonly main: string | null
   readonly security: string | null

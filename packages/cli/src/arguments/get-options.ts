@@ -5,7 +5,7 @@ import { printFields } from '../output/fields.ts'
 import { printJson } from '../output/print.ts'
 import { act } from '../verb/verb.ts'
 
-/** Adds `get` to the group of a kind of thing: `holt THING get`. Returns the verb. */
+/** Adds `get` to a group of commands: `holt THING get`. Returns the new command. */
 export function addGetOf(
   group: Command,
   { thing, how }: { readonly thing: string; readonly how: string },

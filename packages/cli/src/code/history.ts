@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The most lines of the history. */
+/** The maximum number of lines of the history. */
 const maxLines = 1_000
 
 /** Returns the file of typed code: below `$XDG_STATE_HOME`, or `~/.local/state`. */

@@ -46,7 +46,9 @@ export function inlineProtocol(env: Readonly<Record<string, string | undefined>>
   return LC_TERMINAL === 'iTerm2' || ['iTerm.app', 'WezTerm', 'rio'].includes(TERM_PROGRAM) ? 'iterm2' : null
 }
 
-/** The most characters of base64 in one part of a picture (Kitty's graphics protocol). */
+/**
+ * The maximum number of characters of base64 in one part of a picture (Kitty's graphics protocol).
+ */
 const kittyPartLength = 4096
 
 /**
@@ -70,7 +72,7 @@ export function drawn({ bytes, ending }: Picture, protocol: InlineProtocol): str
   return `${sequences.join('')}\n`
 }
 
-/** The most files that are looked at for a free name. */
+/** The maximum number of files that are looked at for a free name. */
 const maxNumber = 10_000
 
 /** Saves a picture below a directory as `figure-N`, and returns the path. No file is replaced. */

@@ -10,7 +10,7 @@ import { printable } from '../output/visible.ts'
 import { act, UsageError } from '../verb/verb.ts'
 import { printInspection, privateNote, sayDenied, summaryOf } from './policy.ts'
 
-/** The most networks of a new policy that are tested. Each costs a request. */
+/** The maximum number of networks that are tested for a new policy, each by a request. */
 const maxTestedNetworks = 5
 
 const examples = `

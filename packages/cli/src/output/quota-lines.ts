@@ -2,7 +2,7 @@ import { type QuotaName, type Quotas, type QuotaUse, quotaNames, usualBurst } fr
 import { bytes, mib } from './table.ts'
 
 /**
- * A quota for people: its name, its use (sizes rounded) and its limit (exact, in the form of
+ * A quota as readable text: its name, its use (sizes rounded) and its limit (exact, in the form of
  * `--quota`).
  */
 export interface QuotaLine {

@@ -10,7 +10,7 @@ const logTimeoutMs = 5_000
 /** The largest difference between the clocks of a runtime and the service. */
 const clockMarginMs = 100
 
-/** The most names in the suggestion. */
+/** The maximum number of names in the suggestion. */
 const maxNames = 3
 
 /** The characters at the end of the output in which a command reports its failure. */

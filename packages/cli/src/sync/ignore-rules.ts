@@ -4,7 +4,7 @@ import type { EntryFilter } from '@holt/sdk'
 import ignore, { type Ignore } from 'ignore'
 
 /**
- * The file at the top of a tree with rules for paths that never take part, in the syntax of
+ * The file at the top of a tree that lists the paths which sync leaves out, in the syntax of
  * .gitignore.
  */
 const ignoreFileName = '.holtignore'

@@ -9,8 +9,8 @@ import { DetachKeys } from './detach-keys.ts'
 import { isInteractive, localSize, RawTerminal, sayOnWire } from './local-terminal.ts'
 
 /**
- * The most bytes that may be typed ahead of a command that does not read. Beyond that, the local
- * terminal waits.
+ * The maximum number of bytes that may be typed ahead of a command that does not read. Beyond that,
+ * the local terminal waits.
  */
 const maxTypedAheadBytes = 1024 * 1024
 

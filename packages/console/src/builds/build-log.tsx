@@ -5,11 +5,11 @@ import { Choice } from '../parts/fields.tsx'
 import { saveBlob } from '../parts/save-blob.ts'
 import type { BuildLog, LogLine } from './follow-log.ts'
 
-/** The most lines that are in the document at first, and that a press adds. */
+/** The maximum number of lines that are in the document at first, and that a press adds. */
 const shownAtFirst = 500
 const shownMore = 2_000
 
-/** The most characters of a line in the document. The saved log has all of them. */
+/** The maximum number of characters of a line in the document. The saved log has all of them. */
 const shownCharacters = 2_000
 
 interface BuildLogProps {

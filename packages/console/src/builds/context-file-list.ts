@@ -9,7 +9,7 @@ export interface TextFile {
   readonly content: string
 }
 
-/** The most files that a person can choose. A context has at most 250,000 entries. */
+/** The maximum number of files that a person can choose. A context has at most 250,000 entries. */
 const mostFiles = 50_000
 
 /** Files to add to a context, and the Dockerfile among them, if there is one. */

@@ -9,7 +9,7 @@ import { useSession } from '../session/session-context.ts'
 import { chosenFiles, droppedFiles, type FoundFiles, mergeFiles, sizeOf, sizesText } from './context-file-list.ts'
 import { TextFileForm } from './text-file-form.tsx'
 
-/** The most files that are listed. */
+/** The maximum number of files that are listed. */
 const mostListed = 100
 
 interface ContextFilesProps {

@@ -27,7 +27,10 @@ export interface BuildLog {
 /** A log of which nothing was read yet. */
 export const unreadLog: BuildLog = { lines: [], lost: 0, isWhole: false, error: null }
 
-/** The most lines and characters of a log that the page keeps. The service keeps as many. */
+/**
+ * The maximum number of lines and characters of a log that the page keeps. The service keeps as
+ * many.
+ */
 const kept = { lines: 20_000, characters: 16 * 2 ** 20 }
 
 /** The interval between two pictures of a log that is written, in milliseconds. */

@@ -8,7 +8,7 @@ interface TextFileFormProps extends TextFile {
   readonly onClose: () => void
 }
 
-/** A small file of a context, written in the page. */
+/** The form in which a person writes a small file of a build context. */
 export function TextFileForm({ onSave, onClose, ...file }: TextFileFormProps) {
   const id = useId()
   const [path, setPath] = useState(file.path)

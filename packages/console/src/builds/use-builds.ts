@@ -6,7 +6,7 @@ import { hasEnded } from './build-text.ts'
 /** The interval between two reads of a running build, in milliseconds. */
 const runningMs = 1_000
 
-/** The most builds of a list. The service keeps a thousand of a project. */
+/** The maximum number of builds of a list. The service keeps a thousand of a project. */
 const mostBuilds = 200
 
 /** The builds of a list, newest first. Without a template, the builds of all templates. */

@@ -1,12 +1,15 @@
 import type { CodeError, CodeItem } from '@holt/sdk'
 
-/** The most characters of output that a cell shows: the first ones. */
+/** The maximum number of characters of output that a cell shows: the first ones. */
 const mostCharacters = 2 ** 20
 
-/** The most parts of a cell, such as displays. */
+/** The maximum number of parts of a cell, such as displays. */
 const mostParts = 500
 
-/** The most characters of the values of a cell together. Code can send 16 MiB in each of them. */
+/**
+ * The maximum number of characters of the values of a cell together. Code can send 16 MiB in each
+ * of them.
+ */
 const mostOfValues = 32 * 2 ** 20
 
 type Data = Readonly<Record<string, unknown>>

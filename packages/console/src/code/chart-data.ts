@@ -1,6 +1,6 @@
 import type { ChartLine } from '../parts/chart-line.ts'
 
-/** The most points of a chart, as the interpreter sends them, and the most series. */
+/** The maximum number of points of a chart, as the interpreter sends them, and the most series. */
 const most = { points: 10_000, series: 40, axes: 16 } as const
 
 /** A series of a chart as data. */

@@ -5,7 +5,7 @@ import { shownText } from '../parts/shown-text.ts'
 import { type Axes, axesOf, drawnOf, pointsOf } from './chart-data.ts'
 import { JsonTree } from './json-tree.tsx'
 
-/** The most rows of the table of a chart. */
+/** The maximum number of rows of the table of a chart. */
 const mostRows = 500
 
 /** A chart that code has sent as data, with a table of its points. */

@@ -3,7 +3,7 @@ import { Button } from 'react-aria-components'
 import { LongText } from '../parts/long-text.tsx'
 import { shownText } from '../parts/shown-text.ts'
 
-/** The entries of a list or an object that are shown at first. */
+/** The number of entries of a list or an object that are shown at first. */
 const entriesAtFirst = 100
 
 /** The characters of a text that are shown at first. */

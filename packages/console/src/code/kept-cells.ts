@@ -5,7 +5,7 @@ export interface KeptCell {
   readonly runId: string
 }
 
-/** The most cells that are kept for a runtime, and the most characters of one. */
+/** The maximum number of cells that are kept for a runtime, and the most characters of one. */
 const most = { cells: 30, code: 20_000 } as const
 
 /** Returns the place of the cells of a runtime, for one key. Another key must not see them. */

@@ -1,7 +1,7 @@
 import { type OutputItem, outputBytes } from '@holt/sdk'
 import { PlainOutput } from './plain-output.ts'
 
-/** The most characters and pieces of output that the page keeps: the last ones. */
+/** The maximum number of characters and pieces of output that the page keeps: the last ones. */
 const maxChars = 256 * 1024
 const maxPieces = 2_000
 

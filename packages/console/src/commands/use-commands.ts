@@ -2,7 +2,7 @@ import type { CommandHandle } from '@holt/sdk'
 import { useRef } from 'react'
 import { useHoltQuery } from '../session/use-holt-query.ts'
 
-/** The most commands of the list: the newest ones. */
+/** The maximum number of commands of the list: the newest ones. */
 export const mostCommands = 100
 
 /** Returns the key of the query of a runtime's commands, below the id of the session's key. */

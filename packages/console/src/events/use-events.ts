@@ -5,7 +5,7 @@ import { useSession } from '../session/session-context.ts'
 /** The events of one page of the service. */
 const pageSize = 100
 
-/** The most events that the page keeps. Older ones are read again on demand. */
+/** The maximum number of events that the page keeps. Older ones are read again on demand. */
 const mostKept = 5_000
 
 /** The time for which new events are collected before they are shown, in milliseconds. */

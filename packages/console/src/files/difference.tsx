@@ -2,10 +2,10 @@ import { useMemo } from 'react'
 import { shownText } from '../parts/shown-text.ts'
 import { changedLines, type DifferentLine, lineDifference } from './line-difference.ts'
 
-/** The most lines of a difference that are shown. */
+/** The maximum number of lines of a difference that are shown. */
 const mostLines = 500
 
-/** The most characters of a line that are shown. */
+/** The maximum number of characters of a line that are shown. */
 const mostCharacters = 1_000
 
 const marks: Readonly<Record<DifferentLine['side'], string>> = { both: ' ', mine: '+', theirs: '-' }

@@ -1,4 +1,4 @@
-/** The most bytes of a file that the editor opens. */
+/** The maximum number of bytes of a file that the editor opens. */
 export const editableBytes = 2 ** 20
 
 /** The bytes of a larger file that are shown. */

@@ -1,4 +1,4 @@
-/** The most bytes of an image that is shown. */
+/** The maximum number of bytes of an image that is shown. */
 export const imageBytes = 16 * 2 ** 20
 
 const types: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { writtenOut } from '@holt/sdk'
 
-/** The most names that a list shows. */
+/** The maximum number of names that a list shows. */
 const mostShown = 10
 
 /** A list of paths or names, the first of many. */

@@ -8,7 +8,7 @@ export type PickedFile =
 /** More files than this at once are refused: an archive is faster. */
 const mostPicked = 20_000
 
-/** The most directories within each other that are read. */
+/** The maximum number of directories within each other that are read. */
 const deepest = 64
 
 /** Returns the files of a field. Files of a directory have paths that begin with its name. */

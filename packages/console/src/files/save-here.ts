@@ -1,7 +1,7 @@
 import type { Files } from '@holt/sdk'
 import { saveBlob } from '../parts/save-blob.ts'
 
-/** The most bytes of a download that the browser collects before it saves them. */
+/** The maximum number of bytes of a download that the browser collects before it saves them. */
 export const collectedBytes = 256 * 2 ** 20
 
 /** The download is larger than what the browser collects. */

@@ -6,7 +6,7 @@ import { useFiles } from './files-context.ts'
 import { useWatch } from './use-watch.ts'
 import type { ChangedPaths } from './watch-directory.ts'
 
-/** The most entries of a directory that are shown. */
+/** The maximum number of entries of a directory that are shown. */
 export const mostEntries = 50_000
 
 /** The entries in one answer, which is the most that the service gives. */

@@ -10,7 +10,9 @@ interface Adding {
   readonly rules: readonly Rule[]
 }
 
-/** The most tries. Each one fails only because another change has succeeded meanwhile. */
+/**
+ * The maximum number of tries. Each one fails only because another change has succeeded meanwhile.
+ */
 const mostTries = 10
 
 /**

@@ -13,7 +13,7 @@ import type { Wanted } from './allow-dialog.tsx'
 import type { Decision } from './allow-rules.ts'
 import { decisions, destinationOf, findLines, ruleOf } from './log-filter.ts'
 
-/** The most lines that the page keeps, as the service does. */
+/** The maximum number of lines that the page keeps. The service has the same limit. */
 const mostLines = 10_000
 
 interface LogProps {

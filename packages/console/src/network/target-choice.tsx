@@ -98,5 +98,5 @@ function Users({ runtimeId, policyId }: { readonly runtimeId: string; readonly p
   )
 }
 
-/** The most other runtimes that are named. */
+/** The maximum number of other runtimes that are named. */
 const mostNamed = 20

@@ -14,7 +14,7 @@ import {
 import { Foreign } from './foreign.tsx'
 import { shownText } from './shown-text.ts'
 
-/** A column of a table. The first column names its row. */
+/** A column of a table. The first column has the row headers. */
 export interface Column<Item> {
   readonly title: string
   /** The width in pixels; without one, the column takes the rest. */

@@ -25,7 +25,7 @@ export interface Notice {
   readonly actions?: readonly NoticeAction[]
 }
 
-/** The most notices that are shown. The oldest leave first. */
+/** The maximum number of notices that are shown. The oldest leave first. */
 const mostNotices = 4
 
 const listeners = new Set<() => void>()

@@ -36,7 +36,7 @@ export function outputText(text: string): string {
     .replace(otherControls, '')
 }
 
-/** The most characters of a line that are shown. The service cuts lines at fewer. */
+/** The maximum number of characters of a line that are shown. The service cuts lines at fewer. */
 const lineCharacters = 64 * 1024
 
 /**

@@ -1,7 +1,7 @@
 interface UseBarProps {
   readonly label: string
   readonly used: number
-  /** The most that may be used. Null: no limit. */
+  /** The maximum that may be used. Null: no limit. */
   readonly most: number | null
   /** Writes an amount for people. */
   readonly text: (amount: number) => string

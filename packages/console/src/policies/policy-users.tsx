@@ -3,7 +3,7 @@ import { Answer } from '../parts/answer.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { useUsers } from '../runtimes/use-users.ts'
 
-/** The most runtimes that the page names. */
+/** The maximum number of runtimes that the page names. */
 const mostShown = 50
 
 /** Shows the runtimes that have a policy. */

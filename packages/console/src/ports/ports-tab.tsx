@@ -69,7 +69,10 @@ interface PortTableProps {
   readonly choose: ((port: number) => void) | null
 }
 
-/** The most ports that the table shows. The runtime itself says which ones it listens on. */
+/**
+ * The maximum number of ports that the table shows. The runtime itself says which ones it listens
+ * on.
+ */
 const mostPorts = 200
 
 function PortTable({ ports, choose }: PortTableProps) {

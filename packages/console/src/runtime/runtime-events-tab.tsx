@@ -8,7 +8,7 @@ import { EventEntry, type RuntimeEvent, textOfEvent } from './event-entry.tsx'
 import { useRuntimeId } from './runtime-route.ts'
 import '../styles/runtime-tabs.css'
 
-/** The most events that the page keeps, and those that it shows at first. */
+/** The maximum number of events that the page keeps, and those that it shows at first. */
 const most = { kept: 5_000, shown: 100 } as const
 
 /** The tab of a runtime's events: new ones appear as they happen. */

@@ -5,7 +5,7 @@ import { useHoltQuery } from '../session/use-holt-query.ts'
 
 const liveStates: readonly RuntimeState[] = ['starting', 'running', 'pausing', 'paused', 'resuming', 'terminating']
 
-/** The most users that are read: one page of the service. */
+/** The maximum number of users that are read: one page of the service. */
 const mostRead = 100
 
 /** The interval between two reads in milliseconds. */

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { type UsedThing, usersText, useUsers } from './use-users.ts'
 
-/** The most runtimes that the list names. */
+/** The maximum number of runtimes that the list names. */
 const mostNamed = 5
 
 interface UserListProps {

@@ -1,4 +1,4 @@
-/** The header without which the service ignores the cookie of a session. */
+/** The service accepts the cookie of a session only with this header. */
 export const consoleHeader = 'x-holt-console'
 
 /** The prefix of the subprotocol that names a WebSocket's session. It cannot have headers. */

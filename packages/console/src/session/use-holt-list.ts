@@ -3,7 +3,10 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { useSession } from './session-context.ts'
 import { refreshMs } from './use-holt-query.ts'
 
-/** The most rows of a list that is read again at the usual interval: one page of the service. */
+/**
+ * The maximum number of rows of a list that is read again at the usual interval: one page of the
+ * service.
+ */
 const shortList = 100
 
 /** The interval between two reads of a longer list, in milliseconds. It takes several requests. */

@@ -18,7 +18,7 @@ interface LiveStream<Item> {
   /** A text that names the stream. Another one begins anew. */
   readonly key: string
   readonly open: (holt: Holt, from: FollowFrom) => AsyncIterable<Item>
-  /** The most items that the page keeps: the newest. */
+  /** The maximum number of items that the page keeps: the newest. */
   readonly most: number
 }
 

@@ -14,7 +14,7 @@ interface PaletteProps {
   readonly onOpenChange: (isOpen: boolean) => void
 }
 
-/** The most runtimes that the palette shows. */
+/** The maximum number of runtimes that the palette shows. */
 const mostRuntimes = 20
 
 /**

@@ -10,7 +10,7 @@ import { type Notice, type NoticeAction, removeNotice, removeNotices, useNotices
  */
 const shownMs = 20_000
 
-/** The most failures that a notice shows with their reasons. */
+/** The maximum number of failures that a notice shows with their reasons. */
 const mostFailures = 20
 
 /** The notices of jobs, beside every page. */

@@ -39,7 +39,7 @@ export function isFocusReport(data: string): boolean {
   return focusReports.includes(data)
 }
 
-/** The most answers in each interval. A program needs a few when it starts. */
+/** The maximum number of answers in each interval. A program needs a few when it starts. */
 const usual = { max: 50, everyMs: 1_000 }
 
 /** Returns a function that says whether one more answer is within the rate. */

@@ -1,4 +1,4 @@
-/** The most characters of a title that are shown. */
+/** The maximum number of characters of a title that are shown. */
 const titleLength = 100
 
 /**

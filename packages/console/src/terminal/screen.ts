@@ -27,8 +27,8 @@ export interface ScreenListener {
 const scrollback = 5_000
 
 /**
- * The most characters of a size that another writer has set. The service takes 10,000 by 10,000,
- * for which this page would need gigabytes.
+ * The maximum number of characters of a size that another writer has set. The service takes 10,000
+ * by 10,000, for which this page would need gigabytes.
  */
 const most: ScreenSize = { cols: 1_000, rows: 500 }
 

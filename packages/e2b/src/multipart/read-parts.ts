@@ -14,7 +14,7 @@ export interface Part extends PartHeaders {
 /** The bounds on a form. */
 export interface PartLimits {
   readonly maxParts: number
-  /** The most bytes in the headers of one part. */
+  /** The maximum number of bytes in the headers of one part. */
   readonly maxHeaderBytes: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * The part that installs missing programs with the image's own package manager. A failure does not
- * end it.
+ * The part that installs missing programs with the image's own package manager. If that fails, the
+ * script continues.
  */
 export const installScript = `missing=
 for name in bash curl sudo ss pgrep git; do command -v "$name" >/dev/null 2>&1 || missing="$missing $name"; done

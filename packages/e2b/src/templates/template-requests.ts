@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { logLevels } from '../control/log-levels.ts'
 import { optional } from '../json/optional.ts'
 
-/** The most characters of a command line or a variable. */
+/** The maximum number of characters of a command line or a variable. */
 const maxText = 128 * 1024
 
 const text = z.string().max(maxText)

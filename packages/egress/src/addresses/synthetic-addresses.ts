@@ -11,8 +11,8 @@ const lastAddress = 0xc613fffe
 const rangeSize = lastAddress - firstAddress + 1
 
 /**
- * The most names of a runtime with addresses at once. Programs use far fewer, and they take a few
- * MiB at most.
+ * The maximum number of names of a runtime with addresses at once. Programs use far fewer, and they
+ * take a few MiB at most.
  */
 const maxNames = 4096
 

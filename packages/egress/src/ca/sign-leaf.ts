@@ -15,7 +15,7 @@ import {
 } from '@peculiar/x509'
 import { type CertifiedKey, ecdsa, pemOfPrivateKey } from './private-key-pem.ts'
 
-/** The most characters of a common name (RFC 5280, appendix A.1). */
+/** The maximum number of characters of a common name (RFC 5280, appendix A.1). */
 const commonNameMax = 64
 
 /** The facts of a new certificate. */

@@ -23,7 +23,7 @@ export interface MalformedQuery {
 }
 
 const headerLength = 12
-/** The most bytes of a name with the length bytes and the root (RFC 1035, 2.3.4). */
+/** The maximum number of bytes of a name with the length bytes and the root (RFC 1035, 2.3.4). */
 const maxNameLength = 255
 const optType = 41
 

@@ -1,9 +1,9 @@
 import type { ByteQueue } from '../streams/byte-queue.ts'
 import type { BodyFraming } from './request-head.ts'
 
-/** The most bytes of a body that are processed at once. */
+/** The maximum number of bytes of a body that are processed at once. */
 const maxPieceBytes = 64 * 1024
-/** The most bytes of a chunk's size with its extensions, which are dropped. */
+/** The maximum number of bytes of a chunk's size with its extensions, which are dropped. */
 const maxChunkLine = 256
 const maxTrailers = 100
 const maxTrailerLine = 8 * 1024

@@ -31,7 +31,7 @@ export interface BadHead {
   readonly why: string
 }
 
-/** The most bytes of a head. It is more than servers accept by default. */
+/** The maximum number of bytes of a head. It is more than servers accept by default. */
 export const maxHeadBytes = 32 * 1024
 const maxFields = 100
 

@@ -2,7 +2,9 @@ import type { PolicyBody, PolicyRule } from '@holt/protocol'
 import type { EffectivePolicy, NamedRule } from '../contract/gateway-contract.ts'
 import { presets } from './presets.ts'
 
-/** The most characters of a rule's name. A longer name is cut and ends in its ordinal. */
+/**
+ * The maximum number of characters of a rule's name. A longer name is cut and ends in its ordinal.
+ */
 const maxNameLength = 200
 
 /**

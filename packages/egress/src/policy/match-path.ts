@@ -1,4 +1,6 @@
-/** The most nested percent-encodings of a path. With more, its meaning is ambiguous. */
+/**
+ * The maximum number of nested percent-encodings of a path. With more, its meaning is ambiguous.
+ */
 const maxEncodings = 3
 
 /**

@@ -5,12 +5,12 @@ import { type ReceivedAnswer, readAnswer, type SentQuery } from './messages.ts'
 import type { DnsServer } from './servers.ts'
 
 /**
- * The most time for one server over UDP before the next is asked, and over TCP, in milliseconds.
+ * The maximum time for one server over UDP before the next is asked, and over TCP, in milliseconds.
  */
 const udpTimeoutMs = 1500
 const tcpTimeoutMs = 3000
 
-/** The most messages that are skipped before the answer to the query. */
+/** The maximum number of messages that are skipped before the answer to the query. */
 const maxStrayMessages = 100
 
 /**

@@ -15,15 +15,15 @@ const addressBytes = { A: 4, AAAA: 16 } as const
 const classIn = 1
 
 /**
- * The most records that are read. It is enough for 16 aliases and as many addresses, with a
- * signature each.
+ * The maximum number of records that are read. It is enough for 16 aliases and as many addresses,
+ * with a signature each.
  */
 const maxRecords = 128
-/** The most bytes of a name (RFC 1035, 2.3.4). */
+/** The maximum number of bytes of a name (RFC 1035, 2.3.4). */
 const maxNameBytes = 255
 /**
- * The most pointers in one name. No name has more labels, and each pointer costs a step for each
- * record that leads to it.
+ * The maximum number of pointers in one name. No name has more labels, and each pointer costs a
+ * step for each record that leads to it.
  */
 const maxPointers = 127
 

@@ -25,8 +25,8 @@ const noSuchName = 3
 const lookupTimeoutMs = 6000
 const rounds = 2
 /**
- * The most aliases of aliases in one answer, and the most repeated questions. RFC 1034 has no
- * bound; servers use about as many.
+ * The maximum number of aliases of aliases in one answer, and the most repeated questions. RFC 1034
+ * has no bound; servers use about as many.
  */
 const maxAliases = 16
 const maxQuestions = 8

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AskingProcess } from '../contract/gateway-contract.ts'
 
-/** The most characters of the whole header. */
+/** The maximum number of characters of the whole header. */
 const maxHeader = 1024
 
 const Process = z.object({

@@ -20,7 +20,7 @@ import { refuseStream } from './refuse-stream.ts'
 import { RequestRecord } from './request-record.ts'
 import { stillAllows, type Way } from './ways.ts'
 
-/** The most characters of a request's path that are logged. */
+/** The maximum number of characters of a request's path that are logged. */
 const maxLoggedPath = 1024
 
 /**

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * The most streams of one runtime in a burst, and per second in the long run. Package managers stay
- * far below.
+ * The maximum number of streams of one runtime in a burst, and per second in the long run. Package
+ * managers stay far below.
  */
 const streamBurst = 2000
 const streamsPerSecond = 200
 /** The refused streams above which a guest counts as flooding, not as a busy program. */
 const refusedStreamsMax = 2000
 
-/** The most requests on connections in a burst, and per second in the long run. */
+/** The maximum number of requests on connections in a burst, and per second in the long run. */
 const requestBurst = 2000
 const requestsPerSecond = 500
 

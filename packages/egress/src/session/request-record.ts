@@ -2,7 +2,7 @@ import { ownText } from '@holt/async'
 import type { NamedRule } from '../contract/gateway-contract.ts'
 import { decideRequest, wholeRule } from '../policy/decide.ts'
 
-/** The most characters of a connection's different requests that are remembered. */
+/** The maximum number of characters of a connection's different requests that are remembered. */
 const maxKeptLength = 32 * 1024
 
 /** The requests of a connection, against which a new policy is checked. */

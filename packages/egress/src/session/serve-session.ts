@@ -21,7 +21,7 @@ export interface SessionHandler {
 const streamWindowBytes = 128 * 1024
 /** The largest frame. Larger frames are fewer to process. */
 const maxFrameBytes = 64 * 1024
-/** The most connections over one guest connection at once. */
+/** The maximum number of connections over one guest connection at once. */
 export const maxStreams = 512
 
 const sessionOptions = {
@@ -37,7 +37,10 @@ const sessionOptions = {
   maxOutstandingPings: 2,
   maxSessionInvalidFrames: 20,
   maxSessionRejectedStreams: 100,
-  /** The most MB of waiting frames and headers. Above that, further streams are refused. */
+  /**
+   * The maximum number of MB of waiting frames and headers. Above that, further streams are
+   * refused.
+   */
   maxSessionMemory: 16,
   /**
    * The rate of streams that are opened only to be reset (CVE-2023-44487). Above it the session

@@ -26,8 +26,8 @@ export type ReadHello =
 export const handshakeRecord = 22
 
 /**
- * The most bytes of a ClientHello, those of one record. A ClientHello with post-quantum keys and a
- * ticket has some 2 KiB.
+ * The maximum number of bytes of a ClientHello, those of one record. A ClientHello with
+ * post-quantum keys and a ticket has some 2 KiB.
  */
 export const maxHelloBytes = 16 * 1024
 

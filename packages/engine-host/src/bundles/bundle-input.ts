@@ -15,7 +15,7 @@ export interface BundleInput {
   readonly cgroupsPath: string
   /** False if the host has no swap and no way to limit it. */
   readonly limitsSwap: boolean
-  /** The most open files the engine may allow a process. */
+  /** The maximum number of open files the engine may allow a process. */
   readonly openFilesMax: number
   /** The host's id of user 0 of a container. */
   readonly firstId: number

@@ -13,7 +13,7 @@ const RUNNER_TIMEOUT_MS = 60_000
 /** The lowest assumed speed of reading and writing memory: 8 MiB a second, for a busy disk. */
 const SLOWEST_BYTES_PER_MS = 8 * 1024
 
-/** The most characters of a failed runner's message. */
+/** The maximum number of characters of a failed runner's message. */
 const OUTPUT_MAX = 2_000
 
 /**

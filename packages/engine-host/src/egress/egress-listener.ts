@@ -4,14 +4,14 @@ import type { RuntimePaths } from '../installation/layout.ts'
 import type { Log } from '../installation/options.ts'
 
 /**
- * The most connections of one runtime. A guest keeps one or two, and closed ones may take a moment
- * to disappear.
+ * The maximum number of connections of one runtime. A guest keeps one or two, and closed ones may
+ * take a moment to disappear.
  */
 const CONNECTIONS_MAX = 16
 
 /**
- * The most dials in a second. A guest dials again if a connection broke. Further dials in the same
- * second are cut a second later.
+ * The maximum number of dials in a second. A guest dials again if a connection broke. Further dials
+ * in the same second are cut a second later.
  */
 const DIALS_PER_SECOND_MAX = 50
 

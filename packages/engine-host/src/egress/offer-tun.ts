@@ -21,7 +21,7 @@ const READY_TIMEOUT_MS = 10_000
  */
 const FETCH_TIMEOUT_MS = 10_000
 
-/** The most characters kept of a failed program's output. */
+/** The maximum number of characters kept of a failed program's output. */
 const OUTPUT_MAX = 2_000
 
 /** The runtime that gets a tun device. */

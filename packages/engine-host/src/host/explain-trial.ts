@@ -1,7 +1,7 @@
 import type { Isolation } from '@holt/engine'
 import type { Lack } from './lack.ts'
 
-/** The most characters of the message: a line or two of a terminal. */
+/** The maximum number of characters of the message: a line or two of a terminal. */
 const reasonMax = 300
 
 const remedies: Readonly<Record<Isolation, string>> = {

@@ -9,14 +9,14 @@ import { openSession } from './guest-session.ts'
 import { type ItemAnswer, sendRequest } from './send-request.ts'
 
 /**
- * The most connections of one runtime: those that may become its session, and replaced ones that
- * are not yet closed.
+ * The maximum number of connections of one runtime: those that may become its session, and replaced
+ * ones that are not yet closed.
  */
 const CONNECTIONS_MAX = 4
 
 /**
- * The most dials in a second. A guest dials once in a while. Further dials in the same second are
- * cut a second later.
+ * The maximum number of dials in a second. A guest dials once in a while. Further dials in the same
+ * second are cut a second later.
  */
 const DIALS_PER_SECOND_MAX = 50
 

@@ -22,8 +22,8 @@ export interface ToolResult {
 }
 
 /**
- * The most bytes of output that are kept. Tools of the host print little, but the output of a
- * broken one is unbounded.
+ * The maximum number of bytes of output that are kept. Tools of the host print little, but the
+ * output of a broken one is unbounded.
  */
 const OUTPUT_MAX_BYTES = 1 << 20
 

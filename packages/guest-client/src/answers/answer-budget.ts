@@ -1,8 +1,8 @@
 import { EngineError, type GuestLink } from '@holt/engine'
 
 /**
- * The most memory of the service for all unfinished answers of one guest, in bytes. It suffices for
- * two of the largest answers, or a dozen full pages of files.
+ * The maximum memory of the service for all unfinished answers of one guest, in bytes. It suffices
+ * for two of the largest answers, or a dozen full pages of files.
  */
 const maxBytes = 64 * 1024 * 1024
 

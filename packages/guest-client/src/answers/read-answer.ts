@@ -7,7 +7,9 @@ import { answeredWrongly, refusedBy } from './answered-wrongly.ts'
 import { GuestFailure, type GuestReason, type guestCodes } from './failure-schema.ts'
 import { MissingRoute } from './missing-route.ts'
 
-/** The most bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB. */
+/**
+ * The maximum number of bytes of one JSON answer of a guest. A page of 10,000 files is about 5 MiB.
+ */
 const maxAnswerBytes = 32 * 1024 * 1024
 
 /**
@@ -16,7 +18,7 @@ const maxAnswerBytes = 32 * 1024 * 1024
  */
 const shapeBounds = { maxDepth: 32, maxValues: 1_000_000 }
 
-/** The most bytes of an error answer: a code and a sentence. */
+/** The maximum number of bytes of an error answer: a code and a sentence. */
 const maxFailureBytes = 64 * 1024
 
 /** Codes for a failure of the guest itself, not of the caller's request. */

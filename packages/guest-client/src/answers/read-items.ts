@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { answeredWrongly } from './answered-wrongly.ts'
 import { letEnd } from './let-end.ts'
 
-/** The most bytes of one line: 32 KiB of output as base64, and the frame around it. */
+/** The maximum number of bytes of one line: 32 KiB of output as base64, and the frame around it. */
 const maxLineBytes = 64 * 1024
 
 /**

@@ -2,7 +2,9 @@ import { answeredWrongly } from '../answers/answered-wrongly.ts'
 import type { GuestMatch } from './search-requests.ts'
 import type { GuestSearchItem } from './search-schemas.ts'
 
-/** The most characters in all names and lines of one search. The guest stops at 8 MiB. */
+/**
+ * The maximum number of characters in all names and lines of one search. The guest stops at 8 MiB.
+ */
 const maxSearchLength = 10 * 1024 * 1024
 
 /** Ends a search whose guest sends more than was requested. */

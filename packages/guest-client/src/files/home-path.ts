@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
 
 /**
- * Returns true if `path` of some account can be the absolute path `answered`. The host does not
- * know the homes, so that only the part below the home is certain.
+ * Returns true if `path`, as some user of the runtime gives it, can be the absolute path
+ * `answered`. The host does not know the home directories, so it compares only the part below them.
  */
 export function canBe(path: string, answered: string): boolean {
   if (path.startsWith('/')) return answered === withoutEnd(posix.normalize(path))

@@ -8,7 +8,7 @@ import type { RequestSender } from '../requests/request-sender.ts'
 import type { ListedEntry, ListingRecord } from './listed-entry.ts'
 import { readRecords } from './read-records.ts'
 
-/** The most entries that one request may ask for. */
+/** The maximum number of entries that one request may ask for. */
 export const maxListedEntries = 1000
 
 /** The largest content of a file in a baseline, in bytes. The guest keeps less. */

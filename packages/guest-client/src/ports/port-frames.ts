@@ -1,9 +1,10 @@
 /**
- * The most bytes that a side of a port's connection may send before the other has passed them on.
+ * The maximum number of bytes that a side of a port's connection may send before the other has
+ * passed them on.
  */
 export const portWindowBytes = 256 * 1024
 
-/** The most bytes of data in one frame. */
+/** The maximum number of bytes of data in one frame. */
 export const maxFrameDataBytes = 64 * 1024
 
 const headBytes = 4

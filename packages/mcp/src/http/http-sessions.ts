@@ -2,9 +2,9 @@ import { HoltError } from '@holt/protocol'
 
 /** The limits of the sessions of an endpoint. */
 export interface SessionLimits {
-  /** The most open sessions of one key. */
+  /** The maximum number of open sessions of one key. */
   readonly maxPerKey: number
-  /** The most open sessions of all keys. */
+  /** The maximum number of open sessions of all keys. */
   readonly max: number
   /** The time after which a session without a request ends, in milliseconds. */
   readonly idleMs: number

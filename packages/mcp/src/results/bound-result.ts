@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { Excerpt } from './excerpt.ts'
 import { grouped } from './results.ts'
 
-/** The most bytes of text in one result, about 32,000 tokens. Few tools come near. */
+/** The maximum number of bytes of text in one result, about 32,000 tokens. Few tools come near. */
 const maxResultBytes = 128 * 1024
 
 /** The bytes that each text of a result may have in any case, so that notes at its end stay. */

@@ -5,7 +5,7 @@ import { grouped, textResult, withoutStyles } from './results.ts'
 
 type Content = CallToolResult['content']
 
-/** The most images of one result, and the most bytes of base64 of all of them. */
+/** The maximum number of images of one result, and the most bytes of base64 of all of them. */
 const maxImages = 8
 const maxImageBytes = 4 * 1024 * 1024
 

@@ -3,7 +3,7 @@ import { oneLine, shortened, withoutStyles } from './results.ts'
 /** The least time between two reports, in milliseconds. */
 const reportMs = 500
 
-/** The most characters of a line in a report. */
+/** The maximum number of characters of a line in a report. */
 const maxLineLength = 200
 
 /** The bytes of the end of the output that may contain its last line. */

@@ -15,7 +15,7 @@ const sizes = {
 /** The part of a traceback that a result has. The first and the last calls tell the most. */
 const errorSize = { headBytes: 2 * 1024, tailBytes: 6 * 1024 }
 
-/** The most characters of the name and the message of an error. */
+/** The maximum number of characters of the name and the message of an error. */
 const maxErrorLength = 2000
 
 /** The report on a run of code for a model: its end, excerpts of its output, and its values. */

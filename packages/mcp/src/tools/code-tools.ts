@@ -7,13 +7,16 @@ import { codeCursor, placeOf } from './code-cursor.ts'
 import { CodeReport } from './code-report.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 
-/** The most bytes of one answer of `read_code_output`. */
+/** The maximum number of bytes of one answer of `read_code_output`. */
 const maxReadBytes = 16 * 1024
 
-/** The most bytes of the values of a run that are read: four images of the largest size. */
+/**
+ * The maximum number of bytes of the values of a run that are read: four images of the largest
+ * size.
+ */
 const maxValueBytes = 16 * 1024 * 1024
 
-/** The most contexts of one list. */
+/** The maximum number of contexts of one list. */
 const maxListed = 100
 
 const language = z

@@ -7,7 +7,7 @@ import { CommandReport, endWords } from './command-report.ts'
 import { deniedHosts } from './denied-hosts.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 
-/** The most bytes of one answer of `read_output`. */
+/** The maximum number of bytes of one answer of `read_output`. */
 const maxReadBytes = 16 * 1024
 
 /** The longest wait of `read_output`, in seconds. Many clients wait for a minute at most. */

@@ -1,6 +1,6 @@
 import { HoltError, type Runtime } from '@holt/sdk'
 
-/** The most destinations of a note. */
+/** The maximum number of destinations of a note. */
 const maxHosts = 5
 
 /** The longest time to read the log of the network, in milliseconds. It is only for advice. */

@@ -4,16 +4,16 @@ import { grouped, moreWith, oneLine, shortened, textResult } from '../results/re
 import { readForModel } from './read-for-model.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 
-/** The most entries of one list. */
+/** The maximum number of entries of one list. */
 const maxListed = 200
 
-/** The most characters of a patch. */
+/** The maximum number of characters of a patch. */
 const maxPatchLength = 100_000
 
-/** The most characters of a line in the result of a search. */
+/** The maximum number of characters of a line in the result of a search. */
 const maxLineLength = 300
 
-/** The most bytes of a text that `edit_file` replaces or inserts. */
+/** The maximum number of bytes of a text that `edit_file` replaces or inserts. */
 const maxEditLength = 64 * 1024
 
 const absolute = z.string().min(1).max(4096).startsWith('/')

@@ -12,13 +12,13 @@ const remoteRoutes = [...gitRoutes, 'getNetwork', 'testNetwork'] as const
 /** The part of a patch that a result has. */
 const patchSize = { headBytes: 24 * 1024, tailBytes: 8 * 1024 }
 
-/** The most bytes of a patch that are read. */
+/** The maximum number of bytes of a patch that are read. */
 const maxPatchBytes = 4 * 1024 * 1024
 
 /** The time between two reports of progress, in milliseconds. */
 const progressMs = 500
 
-/** The most files of a status. */
+/** The maximum number of files of a status. */
 const maxFiles = 200
 
 const name = z.string().min(1).max(1024)

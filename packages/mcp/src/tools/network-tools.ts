@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { jsonResult, linesResult, textResult } from '../results/results.ts'
 import { readsOnly, runtimeTool, type Tool } from './tool.ts'
 
-/** The most decisions of one result: the newest. */
+/** The maximum number of decisions of one result: the newest. */
 const maxDecisions = 100
 
 const log = runtimeTool({

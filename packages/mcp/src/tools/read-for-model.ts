@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { imageType, isBinary, typeBytes } from '../results/image-type.ts'
 import { grouped, shownText, textResult } from '../results/results.ts'
 
-/** The most bytes of text in one result: about 8,000 tokens. */
+/** The maximum number of bytes of text in one result: about 8,000 tokens. */
 const maxTextBytes = 32 * 1024
 
 /** The largest image that is returned. Models accept 5 MB of base64. */

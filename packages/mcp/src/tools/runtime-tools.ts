@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { jsonResult, linesResult, moreWith, textResult } from '../results/results.ts'
 import { readsOnly, runtimeTool, serviceTool, type Tool } from './tool.ts'
 
-/** The most runtimes of one list. */
+/** The maximum number of runtimes of one list. */
 const maxListed = 100
 
 const size = z

@@ -5,13 +5,13 @@ import { errorResult } from '../results/error-result.ts'
 import { jsonResult, linesResult, moreWith, shortened, textResult } from '../results/results.ts'
 import { readsOnly, serviceTool, type Tool } from './tool.ts'
 
-/** The most templates of one list. */
+/** The maximum number of templates of one list. */
 const maxListed = 100
 
 /** The lines of a build's log that a failure shows. */
 const maxLogLines = 40
 
-/** The most characters of a line of the log. */
+/** The maximum number of characters of a line of the log. */
 const maxLineLength = 300
 
 const list = serviceTool({

@@ -5,7 +5,7 @@ import { withRetries } from './retries.ts'
 import type { S3Client } from './s3-client.ts'
 import { tagOf } from './xml.ts'
 
-/** The most parts of an object in S3. */
+/** The maximum number of parts of an object in S3. */
 const mostParts = 10_000
 
 /** The longest time of the request that gives up an upload. */

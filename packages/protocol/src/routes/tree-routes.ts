@@ -4,7 +4,7 @@ import type { Route } from '../route.ts'
 import { fileErrors } from './file-routes.ts'
 import { answer, insideErrors, none, runtimeParams, runtimePath } from './parts.ts'
 
-/** The routes of whole trees of a runtime: one stream of a tree, and its changes. */
+/** The routes of directory trees in a runtime: a tree as one stream, and its changes. */
 export const treeRoutes = {
   diffFiles: {
     method: 'GET',

@@ -12,7 +12,7 @@ import { HoltConnectionError } from '../errors/errors.ts'
 /** The listeners of a run, and the limits of its result. */
 export interface CollectCodeOptions extends OutputListener, OutputLimit {
   readonly onResult?: ((result: CodeOutput) => void) | undefined
-  /** The most bytes of all results, as JSON. Default: 8 MiB. */
+  /** The maximum number of bytes of all results, as JSON. Default: 8 MiB. */
   readonly max_result_bytes?: number | undefined
 }
 

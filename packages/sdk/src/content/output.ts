@@ -8,7 +8,9 @@ export interface OutputListener {
 
 /** The limit on the output in a result. */
 export interface OutputLimit {
-  /** The most bytes of each stream that are kept, from its beginning. Default: 1 MiB. */
+  /**
+   * The maximum number of bytes of each stream that are kept, from its beginning. Default: 1 MiB.
+   */
   readonly max_output_bytes?: number | undefined
 }
 

@@ -53,11 +53,11 @@ export interface ExtractOptions extends CallOptions {
    * keep their other content. Default false.
    */
   readonly merge?: boolean
-  /** The most entries of the archive. Default 200,000. */
+  /** The maximum number of entries of the archive. Default 200,000. */
   readonly max_entries?: number
   /**
-   * The most bytes of the unpacked content. Default: the disk; beyond 1 GiB also 200 times the
-   * bytes sent.
+   * The maximum number of bytes of the unpacked content. Default: the disk; beyond 1 GiB also 200
+   * times the bytes sent.
    */
   readonly max_bytes?: number
 }

@@ -9,7 +9,7 @@ import { FewAtOnce, type TransferOptions } from '../tree/transfer.ts'
 import type { Files } from './files.ts'
 import { sendEntries } from './upload.ts'
 
-/** Options for making a directory of a runtime the same as one here. */
+/** Options that make a directory of a runtime the same as a local one. */
 export interface SyncOptions extends Omit<TransferOptions, 'overwrite'> {
   /** True if remote entries that do not exist here are removed. Default false. */
   readonly delete?: boolean

@@ -203,7 +203,7 @@ export class GitCommands {
   }
 }
 
-/** The most bytes of a status: some 50,000 files. The service allows no more. */
+/** The maximum number of bytes of a status: some 50,000 files. The service allows no more. */
 const maxStatusBytes = 4 * 1024 * 1024
 
 interface RunGit extends GitOptions, GitCredentialOptions, GitProgressOptions {

@@ -55,7 +55,7 @@ export interface GitDiffOptions extends GitOptions {
   readonly paths?: readonly string[] | undefined
   /** The number of unchanged lines around a change. Default: 3. */
   readonly context_lines?: number | undefined
-  /** The most bytes of the patch. Default: 1 MiB. */
+  /** The maximum number of bytes of the patch. Default: 1 MiB. */
   readonly max_output_bytes?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The most bytes of input in flight, and in one frame. */
+/** The maximum number of bytes of input in flight, and in one frame. */
 const maxUntakenBytes = 128 * 1024
 const maxFrameBytes = 32 * 1024
 

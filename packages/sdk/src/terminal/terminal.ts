@@ -37,7 +37,7 @@ export type TerminalEvent =
 /** The end of a command. */
 export type TerminalExit = Omit<Extract<AttachServerFrame, { type: 'exit' }>, 'type' | 'cursor'>
 
-/** The most bytes of output that the service may send before they are taken. */
+/** The maximum number of bytes of output that the service may send before they are taken. */
 const windowBytes = 1024 * 1024
 
 /** The close codes after which the service refuses the same attachment. */

@@ -1,4 +1,4 @@
-/** The most names in an archive's comment. */
+/** The maximum number of names in an archive's comment. */
 const maxNames = 100
 
 /**

@@ -11,7 +11,7 @@ import { FewAtOnce, type Progress, type TransferResult } from './transfer.ts'
 /** Files up to this size are kept in memory and written while the next ones come. */
 const smallBytes = 64 * 1024
 const writesAtOnce = 16
-/** The most entries of a tree. */
+/** The maximum number of entries of a tree. */
 const maxEntries = 1_000_000
 const maxPathBytes = 4096
 

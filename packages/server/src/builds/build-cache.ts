@@ -11,7 +11,10 @@ import { storedJson } from '../foundation/store/stored-json.ts'
 import type { BuildUnderWay } from './build-under-way.ts'
 import type { Builds } from './builds.ts'
 
-/** The most bytes of one cache mount. If a build leaves more, the earlier content is kept. */
+/**
+ * The maximum number of bytes of one cache mount. If a build leaves more, the earlier content is
+ * kept.
+ */
 const maxMountBytes = 4 * 2 ** 30
 
 /** Opens the build cache of the project. Entries that a build uses are held until it has ended. */

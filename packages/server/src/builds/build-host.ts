@@ -18,8 +18,8 @@ import type { Builds } from './builds.ts'
 import { pulledImages } from './pulled-images.ts'
 
 /**
- * The most resources of a step, if the host has them. They are equal for all builds of a host,
- * because a checkpoint fits one size only.
+ * The maximum number of resources of a step, if the host has them. They are equal for all builds of
+ * a host, because a checkpoint fits one size only.
  */
 const mostOfStep = { cpu: 4, memoryMiB: 4096 }
 

@@ -16,8 +16,8 @@ const retryMs = 1_000
 export const keptOfBuild = { lines: 20_000, bytes: 8 * 2 ** 20 }
 
 /**
- * The most waiting lines of one build. Their bytes are limited to those of a whole log, because
- * older lines would be dropped when they are written.
+ * The maximum number of waiting lines of one build. Their bytes are limited to those of a whole
+ * log, because older lines would be dropped when they are written.
  */
 const maxWaiting = 5_000
 

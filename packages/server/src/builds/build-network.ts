@@ -12,7 +12,7 @@ import { guestSide } from '../resources/network/runtime-networks.ts'
 import type { BuildReporter } from './build-reporter.ts'
 import type { Builds } from './builds.ts'
 
-/** The most distinct denials in a build's log. */
+/** The maximum number of distinct denials in a build's log. */
 const maxTold = 200
 
 /** The denials that are failures outside, and not decisions. */

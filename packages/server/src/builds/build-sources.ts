@@ -5,8 +5,8 @@ import type { Builder } from './builder.ts'
 const maxFileBytes = 64 * 2 ** 30
 
 /**
- * The most entries of an image. Usual images have a tenth of it, and a tree of that size takes
- * about a GiB of memory.
+ * The maximum number of entries of an image. Usual images have a tenth of it, and a tree of that
+ * size takes about a GiB of memory.
  */
 const limits = { maxEntries: 1_000_000 }
 

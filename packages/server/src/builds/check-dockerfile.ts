@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { limitReached } from '../foundation/errors/limit-reached.ts'
 import type { Builds } from './builds.ts'
 
-/** The most Dockerfiles that wait for a check. Each keeps its request in memory. */
+/** The maximum number of Dockerfiles that wait for a check. Each keeps its request in memory. */
 const maxWaiting = { ofProject: 16, ofAll: 128 }
 
 /**

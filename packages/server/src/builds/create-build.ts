@@ -31,10 +31,10 @@ export interface BuildCreation extends BuildRef {
   readonly recipeDigest?: string
 }
 
-/** The most queued builds. Each keeps its request in memory. */
+/** The maximum number of queued builds. Each keeps its request in memory. */
 const maxWaiting = { ofProject: 50, ofAll: 200 }
 
-/** The most templates of a project. */
+/** The maximum number of templates of a project. */
 const maxTemplates = 1000
 
 /**

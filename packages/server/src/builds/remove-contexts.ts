@@ -7,7 +7,7 @@ import type { Builds } from './builds.ts'
 /** The time for which an unused context is kept, in milliseconds. */
 export const contextKeptMs = dayMs
 
-/** The most contexts of a project. The least recently used ones are removed first. */
+/** The maximum number of contexts of a project. The least recently used ones are removed first. */
 const maxOfProject = 200
 
 /** Removes the contexts of every project that were unused for longer than they are kept. */

@@ -14,7 +14,7 @@ import { endDueTokens } from '../tenancy/keys/end-tokens.ts'
 import { removeOldDeliveries } from '../tenancy/webhooks/remove-old-deliveries.ts'
 import { removePreviousSecrets } from '../tenancy/webhooks/webhook-secrets.ts'
 
-/** The most delay of a deadline. */
+/** The maximum delay of a deadline. */
 const sweepMs = 1000
 
 /**

@@ -32,10 +32,10 @@ interface Uploaded {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** The most bytes of one piece of a body that is written. */
+/** The maximum number of bytes of one piece of a body that is written. */
 const pieceBytes = 256 * 1024
 
-/** The most bytes of a form in parts that are no files. Clients send none. */
+/** The maximum number of bytes of a form in parts that are no files. Clients send none. */
 const maxOtherBytes = 1024 * 1024
 
 /**

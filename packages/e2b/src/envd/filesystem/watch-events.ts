@@ -5,7 +5,7 @@ import type { FileChange } from '../backend/watches.ts'
 import { entryInfo } from '../entry/entry-info.ts'
 import type { WatchEvent } from '../watchers/polling-watchers.ts'
 
-/** The most new directories whose files are looked at. */
+/** The maximum number of new directories whose files are looked at. */
 const maxNewDirectories = 1024
 
 /** The message that is sent when no other was for a while. */

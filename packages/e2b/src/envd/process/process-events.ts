@@ -2,7 +2,7 @@ import { ConnectError } from '../../errors/connect-error.ts'
 import type { ProcessItem } from '../backend/processes.ts'
 import { endEvent } from './end-words.ts'
 
-/** The most bytes of one message with output. */
+/** The maximum number of bytes of one message with output. */
 const maxPipeBytes = 32 * 1024
 const maxTerminalBytes = 16 * 1024
 

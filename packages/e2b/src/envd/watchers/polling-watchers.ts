@@ -10,11 +10,13 @@ export interface WatchEvent {
 
 /** The bounds on watchers that clients poll. */
 export interface PollingLimits {
-  /** The most watchers of one sandbox. */
+  /** The maximum number of watchers of one sandbox. */
   readonly perSandbox: number
-  /** The most events that one watcher keeps. */
+  /** The maximum number of events that one watcher keeps. */
   readonly maxEvents: number
-  /** The most bytes of events that the watchers of one sandbox keep, and those of all. */
+  /**
+   * The maximum number of bytes of events that the watchers of one sandbox keep, and those of all.
+   */
   readonly sandboxBytes: number
   readonly totalBytes: number
   /** The time without a poll after which a watcher is dropped, in milliseconds. */

@@ -3,8 +3,8 @@ import type { Masking } from '../secrets/redactor.ts'
 import { FrameReader } from './websocket-frames.ts'
 
 /**
- * The most headers and contents that wait behind an unfinished value. The number of empty frames
- * and pings is unbounded. At this many, the held bytes are sent.
+ * The maximum number of headers and contents that wait behind an unfinished value. The number of
+ * empty frames and pings is unbounded. At this many, the held bytes are sent.
  */
 const maxDue = 1_000
 

@@ -1,4 +1,4 @@
-/** The most waiting requests on one connection. More are a flood. */
+/** The maximum number of waiting requests on one connection. More are a flood. */
 const waitingMax = 100
 
 /** Runs one work after another. */

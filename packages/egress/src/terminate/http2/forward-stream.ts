@@ -11,8 +11,8 @@ import type { Http2Connection } from './serve-http2.ts'
 import { followEnd, hasEnded, reset, wholeBody } from './whole-body.ts'
 
 /**
- * The most interim responses (1xx) that are forwarded. Neither their number nor the bytes that wait
- * for a program that does not read are bounded otherwise.
+ * The maximum number of interim responses (1xx) that are forwarded. Neither their number nor the
+ * bytes that wait for a program that does not read are bounded otherwise.
  */
 const maxInterim = 16
 

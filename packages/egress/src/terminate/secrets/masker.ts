@@ -8,8 +8,8 @@ export interface Redaction {
   readonly value: Buffer
   readonly mask: Buffer
   /**
-   * The most bytes that any form of this secret can have. It depends only on the secret's length,
-   * not on its letters.
+   * The maximum number of bytes that any form of this secret can have. It depends only on the
+   * secret's length, not on its letters.
    */
   readonly room: number
 }

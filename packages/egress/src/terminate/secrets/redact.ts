@@ -3,7 +3,7 @@ import type { AttachedSecret } from '../../contract/gateway-contract.ts'
 import { Masker, type Redaction } from './masker.ts'
 import { currentValue, type Field } from './put-in.ts'
 
-/** The most bytes of each form below, as a multiple of the value's bytes. */
+/** The maximum number of bytes of each form below, as a multiple of the value's bytes. */
 const longestForm = 3
 
 /**

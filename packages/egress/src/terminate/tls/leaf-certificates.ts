@@ -11,7 +11,10 @@ const validMs = 7 * 24 * hourMs
 const backdatedMs = 24 * hourMs
 /** The time before its end at which a leaf is replaced, in milliseconds. */
 const marginMs = 24 * hourMs
-/** The most leaves. A runtime that asks for many names costs signatures, but bounded memory. */
+/**
+ * The maximum number of leaves. A runtime that asks for many names costs signatures, but bounded
+ * memory.
+ */
 const leavesMax = 1000
 
 interface Leaf {

@@ -104,7 +104,7 @@ export class FakeNodes extends Map<string, FakeNode> {
   }
 }
 
-/** The most symlinks in one path, as in Linux. */
+/** The maximum number of symlinks in one path, as in Linux. */
 const maxLinks = 40
 
 const etags = new WeakMap<Buffer, string>()

@@ -2,7 +2,7 @@ import type { GuestSession, StartProcess } from '@holt/guest-client'
 import { HoltError } from '@holt/protocol'
 import type { FakeAnswer } from './fake-answer.ts'
 
-/** A shell session of a fake guest. It keeps only the directory that `cd` names. */
+/** A shell session of a fake guest. Its only state is the directory that `cd` has set. */
 export interface FakeSession {
   readonly info: { -readonly [Key in keyof GuestSession]: GuestSession[Key] }
 }

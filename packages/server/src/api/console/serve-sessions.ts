@@ -19,7 +19,7 @@ import { callerOf } from '../http/register-routes.ts'
 /** The header with the code of a link. A code in a body or an address could end up in a log. */
 const codeHeader = 'x-holt-link-code'
 
-/** The most keys that one browser is signed in with. */
+/** The maximum number of keys that one browser is signed in with. */
 const mostKeys = 20
 
 /**

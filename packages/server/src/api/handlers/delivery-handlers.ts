@@ -12,7 +12,7 @@ import { isTaken } from '../../tenancy/webhooks/note-outcome.ts'
 import { findWebhook, presentDelivery, retryingOf, type WebhookRef } from '../../tenancy/webhooks/webhook-rows.ts'
 import type { Api, Handlers } from '../api.ts'
 
-/** The most waiting deliveries of a webhook at which one more is accepted. */
+/** The maximum number of waiting deliveries of a webhook at which one more is accepted. */
 const maxWaiting = 1000
 
 /** The routes of a webhook's deliveries. */

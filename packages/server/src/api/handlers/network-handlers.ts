@@ -14,7 +14,7 @@ import { findAwake } from '../../runtimes/lifecycle/wake.ts'
 import { setRuntimeNetwork } from '../../runtimes/settings/set-network.ts'
 import type { Api, Handlers } from '../api.ts'
 
-/** The time for the resolution of a name, in milliseconds. */
+/** The timeout of a test of a policy, in milliseconds. The test resolves a name. */
 const testTimeoutMs = 20_000
 
 /** The routes of a runtime's network. */

@@ -133,8 +133,9 @@ export class Connections {
   }
 
   /**
-   * The most unanswered requests of a connection. It is small if very many wait in total. This
-   * limits the memory of waiting requests, and still serves a client that pipelines a few.
+   * The maximum number of unanswered requests of a connection. It is small if very many wait in
+   * total. This limits the memory of waiting requests, and still serves a client that pipelines a
+   * few.
    */
   get #maxPipelined(): number {
     const { maxPipelined, maxPipelinedInCrowd, maxWaiting } = this.#limits

@@ -1,4 +1,4 @@
-/** The number of things that begin in one turn of the event loop, by default. */
+/** The default of the tasks that start in one turn of the event loop. */
 const usuallyPerTurn = 8
 
 /** The longest time that waiting work is held back while connections arrive, in milliseconds. */

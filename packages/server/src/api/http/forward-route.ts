@@ -11,7 +11,7 @@ import { isCredentialHeader, isFleetHeader } from '../../tenancy/auth/credential
 import type { Api } from '../api.ts'
 import { noteAnswer } from '../telemetry/observe-requests.ts'
 
-/** The headers of a request that this host writes anew for the owner. */
+/** The request headers that this host replaces when it forwards to the owner. */
 const rewritten: ReadonlySet<string> = new Set(['expect', 'traceparent', 'x-request-id'])
 
 /** The kinds of bodies and answers that may be large. */

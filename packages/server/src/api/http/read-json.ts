@@ -16,7 +16,7 @@ const smallBytes = 4 * 1024
 /** The bytes of one body that are received before other bodies have their turns. */
 const bytesPerTurn = 128 * 1024
 
-/** The most fields of one object. `build_args` is the largest that a schema takes. */
+/** The maximum number of fields of one object. `build_args` is the largest that a schema takes. */
 const maxFields = maxBuildArgs
 
 /**

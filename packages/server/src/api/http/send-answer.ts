@@ -12,7 +12,7 @@ interface Outgoing {
   readonly reply: FastifyReply
   readonly answer: Answer
   readonly caller: Caller | null
-  /** True if the client can request the same answer again. Otherwise it is sent in any case. */
+  /** True if the client can request the same answer again. Only then a full buffer refuses it. */
   readonly isRepeatable: boolean
   /** The account of an answer until it has left. */
   readonly kept: KeptByRequest

@@ -10,7 +10,10 @@ import { checkFleet, type FleetFacts, type ReachedHost } from './fleet-checks.ts
 /** The time to reach another host, in milliseconds. */
 const reachMs = 3_000
 
-/** The most hosts that are tried. In a large fleet, `holt fleet status` shows silent ones. */
+/**
+ * The maximum number of hosts that are tried. In a large fleet, `holt fleet status` shows silent
+ * ones.
+ */
 const mostTried = 32
 
 /** Checks the fleet of a configuration. Empty on a machine that is in none. Only reads. */

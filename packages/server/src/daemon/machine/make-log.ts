@@ -4,13 +4,13 @@ import type { Log } from '../../foundation/log.ts'
 import { currentRequest } from '../../foundation/request/request-context.ts'
 import { LogFlood } from './log-flood.ts'
 
-/** The most bytes of lines that wait for a full disk. Later lines are lost. */
+/** The maximum number of bytes of lines that wait for a full disk. Later lines are lost. */
 const maxWaitingBytes = 2 ** 20
 
 /** The number of warnings (pino's levels); errors are above. */
 const warnLevel = 40
 
-/** The most characters of an error's message and of its stack. */
+/** The maximum number of characters of an error's message and of its stack. */
 const maxErrorTextLength = 3_000
 
 /**

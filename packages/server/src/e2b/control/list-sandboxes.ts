@@ -13,7 +13,7 @@ const statesOf: Readonly<Record<SandboxState, readonly RuntimeState[]>> = {
   paused: ['pausing', 'paused', 'resuming'],
 }
 
-/** The most sandboxes in the list of old clients, which know no pages. */
+/** The maximum number of sandboxes in one list for old clients, which cannot page. */
 const maxUnpaged = 1000
 
 /** Lists the sandboxes that have not ended, in pages. The next page is in a header. */

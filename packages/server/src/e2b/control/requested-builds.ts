@@ -18,10 +18,10 @@ const waitsMs = dayMs
 /** The time for which a started build keeps the steps of its client, in milliseconds. */
 const keptMs = 7 * dayMs
 
-/** The most builds of a project that wait for their start. */
+/** The maximum number of builds of a project that wait for their start. */
 const maxWaiting = 100
 
-/** The most started builds of a project that are kept. Older ones are removed. */
+/** The maximum number of started builds of a project that are kept. Older ones are removed. */
 const maxStarted = 200
 
 const origin: z.ZodType<StepOrigin> = z.union([z.number(), z.literal('base')])

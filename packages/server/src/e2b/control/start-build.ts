@@ -23,13 +23,13 @@ import { parseWith } from './parse-control.ts'
 import { builtBy, type RequestedBuild, RequestedBuilds } from './requested-builds.ts'
 import { assignTags } from './template-tags.ts'
 
-/** The image that clients name by default. It stands for Holt's base template. */
+/** The default base image of clients. Holt uses its own base template instead. */
 const clientsBase = /^(?:docker\.io\/)?e2bdev\/base(?::[\w.-]+)?$/
 
 /** The seconds that a start command gets if no command tells when it is ready. */
 const usualReady = 'sleep 20'
 
-/** The most characters of a command line that are kept for the reason of a failure. */
+/** The maximum number of characters of a command line that are kept for the reason of a failure. */
 const maxLine = 500
 
 /** Serializes the starts of a build, so that only the first one counts. */

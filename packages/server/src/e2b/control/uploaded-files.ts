@@ -14,7 +14,7 @@ import { writeAnswer } from '../answers/write-answer.ts'
 import { isLeftover, orNone } from './left-files.ts'
 import { endOfMark, type FilesRef, readGrant, useGrant } from './upload-grants.ts'
 
-/** The most hashes of a project. Several may name the same files. */
+/** The maximum number of hashes of a project. Several may name the same files. */
 const maxHashes = 1000
 
 /** The files of a hash: a context, which counts as every context of the project does. */

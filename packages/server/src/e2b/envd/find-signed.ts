@@ -4,7 +4,9 @@ import type { Api } from '../../api/api.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { sandboxToken } from '../sandbox/sandbox-token.ts'
 
-/** The most runtimes whose tokens are tried, and those of one turn of the event loop. */
+/**
+ * The maximum number of runtimes whose tokens are tried, and those of one turn of the event loop.
+ */
 const maxTried = 10_000
 const perTurn = 250
 

@@ -9,7 +9,7 @@ import { StreamRetry } from '../../runtimes/links/stream-retry.ts'
 import type { InsideVisit } from './inside-visit.ts'
 import { endOf, processItems } from './process-items.ts'
 
-/** The most bytes of one write to the guest. */
+/** The maximum number of bytes of one write to the guest. */
 const maxWriteBytes = 1024 * 1024
 
 /** The writes to each process, in the order in which they came. */

@@ -4,10 +4,7 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { SandboxVisit } from '../sandbox/sandbox-visit.ts'
 import { envdErrorOf } from './envd-error.ts'
 
-/**
- * The working directory of Holt's own templates. For clients of E2B the home of the user is in its
- * place.
- */
+/** The working directory of Holt's own templates. Clients of E2B get the user's home instead. */
 const holtDirectory = '/workspace'
 
 /** A visit to a runtime that runs. */

@@ -10,7 +10,7 @@ import type { InsideVisit } from './inside-visit.ts'
 /** The beginning of the names of the extended attributes that hold the metadata of files. */
 export const attributePrefix = 'user.e2b.'
 
-/** The most entries of one page of the guest, and of a whole list. */
+/** The maximum number of entries of one page of the guest, and of a whole list. */
 const pageEntries = 10_000
 const maxEntries = 100_000
 

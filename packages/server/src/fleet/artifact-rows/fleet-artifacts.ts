@@ -178,7 +178,7 @@ export class FleetArtifacts implements Artifacts {
   }
 }
 
-/** The most artifacts whose last use is remembered. The others count as unused. */
+/** The maximum number of artifacts whose last use is remembered. The others count as unused. */
 const mostNoted = 10_000
 
 function readOf(transfer: Transfer, ref: ArtifactRef): ReadFile {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 /** The path below which a host gives artifacts to other hosts. */
 const prefix = '/peer/artifact/'
 
-/** The most bytes of a description in JSON. */
+/** The maximum number of bytes of a description in JSON. */
 export const maxDescriptionBytes = 256 * 1024
 
 const digest = z.templateLiteral(['sha256:', z.string()]).transform((text): ImageDigest => text)

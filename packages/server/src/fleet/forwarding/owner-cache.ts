@@ -26,7 +26,7 @@ export interface OwnerRows {
 /** The time for which an owner is remembered, in milliseconds. */
 const freshMs = 30_000
 
-/** The most owners that are remembered. The oldest is forgotten first. */
+/** The maximum number of owners that are remembered. The oldest is forgotten first. */
 const mostKept = 50_000
 
 /**

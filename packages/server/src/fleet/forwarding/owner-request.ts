@@ -2,7 +2,10 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import type { Forwardable } from '../../foundation/wire/forwarder.ts'
 import type { PeerConnection } from '../peers/peer-connection.ts'
 
-/** The most bytes of the headers of an owner's answer. A program in a runtime may write them. */
+/**
+ * The maximum number of bytes of the headers of an owner's answer. A program in a runtime may write
+ * them.
+ */
 const maxAnswerHeaderBytes = 64 * 1024
 
 /** The connection to the owner broke before its answer began. */

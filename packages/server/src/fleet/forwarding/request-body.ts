@@ -4,7 +4,7 @@ import { passedTrailers } from '../../inside/ports/forward-headers.ts'
 /** An empty chunk, which sends the headers unchanged. `flushHeaders` would encode them as UTF-8. */
 const nothing = Buffer.alloc(0)
 
-/** The most bytes of a body that are kept to send it again. */
+/** The maximum number of bytes of a body that are kept to send it again. */
 const maxKeptBytes = 16 * 1024
 
 /**

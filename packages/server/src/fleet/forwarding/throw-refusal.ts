@@ -4,7 +4,7 @@ import { ErrorBody, type ErrorCode, errorCatalogue, HoltError } from '@holt/prot
 /** The statuses from which on the answer of a host may be a refusal. */
 const refusedFrom = 500
 
-/** The most bytes of an error. */
+/** The maximum number of bytes of an error. */
 const maxErrorBytes = 64 * 1024
 
 /**

@@ -7,7 +7,7 @@ import type { Owned } from '../../foundation/wire/forwarder.ts'
 /** The version of the wire between hosts. A host refuses any other. */
 const wireVersion = '1'
 
-/** The most characters of the facts about a client. */
+/** The maximum number of characters of the facts about a client. */
 const maxVouchLength = 8 * 1024
 
 const Session = z.strictObject({ digest: z.string().max(128), endsAt: z.number() })

@@ -9,7 +9,9 @@ const serviceAccountDir = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** The timeout of a request without a watch, in milliseconds. */
 const requestMs = 10_000
 
-/** The most characters of an answer or of an event. A Node has some tens of thousands. */
+/**
+ * The maximum number of characters of an answer or of an event. A Node has some tens of thousands.
+ */
 const answerMax = 4 * 2 ** 20
 
 /** The address of the API server, and the credentials of this pod. */

@@ -1,8 +1,8 @@
 import type { HostWish } from '../../foundation/store/tables.ts'
 
-/** The wish of a host before a look at its Node. */
+/** The wanted state of a host, and why it is wanted. */
 export interface Wishes {
-  /** The present wish of the host's row. */
+  /** The wanted state that is stored. */
   readonly wanted: HostWish
   /** True if this host was cordoned or drained because its Node was. */
   readonly isFollowing: boolean

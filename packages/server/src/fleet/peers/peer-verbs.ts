@@ -7,7 +7,7 @@ import type { PeerStream } from './peer-listener.ts'
 /** The protocol of a stream that carries one question of a host to another (RFC 8441, 4). */
 export const verbProtocol = 'holt-verb'
 
-/** The most bytes of a question and of its answer. */
+/** The maximum number of bytes of a question and of its answer. */
 const maxBytes = 1024 * 1024
 
 /** The verbs of a host for others, by their paths. Each gets JSON and returns JSON. */

@@ -9,7 +9,10 @@ export const connectionWindowBytes = 256 * 2 ** 20
 /** The streams that may be open on one connection. Further ones wait at the sender. */
 const maxStreams = 4096
 
-/** The most bytes of the headers of a stream. A client's own headers are not among them. */
+/**
+ * The maximum number of bytes of the headers of a stream. A client's own headers are not among
+ * them.
+ */
 const maxHeaderBytes = 16 * 1024
 
 /** The settings of each connection between hosts (RFC 9113, 6.5.2; RFC 8441, 3). */

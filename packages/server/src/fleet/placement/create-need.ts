@@ -12,7 +12,7 @@ const keptMs = 60_000
 /** An older source is read again behind the create that asks for it, in milliseconds. */
 const renewedAfterMs = 1_000
 
-/** The most sources that are kept. */
+/** The maximum number of sources that are kept. */
 const mostKept = 10_000
 
 /** The bytes of an image or a checkpoint whose size is unknown. */

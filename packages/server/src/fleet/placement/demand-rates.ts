@@ -1,7 +1,7 @@
 /** The time over which creates are averaged, in milliseconds. */
 const windowMs = 60_000
 
-/** The most templates and snapshots that are counted. */
+/** The maximum number of templates and snapshots that are counted. */
 const mostKept = 10_000
 
 /** The creates a second of each template and snapshot at this entry, over about a minute. */

@@ -3,7 +3,7 @@ import type { Engine, ImageDigest } from '@holt/engine'
 /** The time for which an answer of the engine is remembered, in milliseconds. */
 const freshMs = 2_000
 
-/** The most images and checkpoints that are remembered. */
+/** The maximum number of images and checkpoints that are remembered. */
 const mostKept = 10_000
 
 /** The images and checkpoints that are on this machine, as the engine has said lately. */

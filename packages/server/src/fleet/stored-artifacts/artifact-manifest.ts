@@ -6,7 +6,7 @@ import { z } from 'zod'
 /** The format of manifests and of the objects that they name. */
 const format = 1
 
-/** The most bytes of a manifest. One of 256 GiB in frames has some 600 KiB. */
+/** The maximum number of bytes of a manifest. One of 256 GiB in frames has some 600 KiB. */
 export const maxManifestBytes = 4 * 2 ** 20
 
 const Stored = z.strictObject({

@@ -18,7 +18,7 @@ import { type TracingConfig, tracingOf, tracingSettings } from './tracing-settin
 export interface PoolLimits {
   /** The number of runtimes of the default template that always wait, in the default class. */
   readonly floor: number
-  /** The most waiting runtimes in all pools. 0: there are no pools. */
+  /** The maximum number of waiting runtimes in all pools. 0: there are no pools. */
   readonly ceiling: number
 }
 

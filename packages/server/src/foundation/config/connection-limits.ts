@@ -16,10 +16,10 @@ export interface ConnectionLimits {
    */
   readonly unreadTimeoutMs: number
   readonly maxConnections: number
-  /** The most connections over which no client has shown a valid key yet. */
+  /** The maximum number of connections over which no client has shown a valid key yet. */
   readonly maxStrangers: number
   readonly maxHeaderBytes: number
-  /** The most requests of one connection that wait for their answers. */
+  /** The maximum number of requests of one connection that wait for their answers. */
   readonly maxPipelined: number
   /**
    * The requests of all connections that wait for others of their connection. At this number, each
@@ -27,11 +27,11 @@ export interface ConnectionLimits {
    */
   readonly maxWaiting: number
   readonly maxPipelinedInCrowd: number
-  /** The most requests and streams in progress of one project. */
+  /** The maximum number of requests and streams in progress of one project. */
   readonly maxRequestsPerProject: number
   /**
-   * The most requests of one project with an `Idempotency-Key` that are remembered for a day. One
-   * API key may have half.
+   * The maximum number of requests of one project with an `Idempotency-Key` that are remembered for
+   * a day. One API key may have half.
    */
   readonly maxKeyedPerProject: number
 }

@@ -1,2 +1,2 @@
-/** The most processes and threads of a runtime. */
+/** The maximum number of processes and threads of a runtime. */
 export const pidsMax = 1024

@@ -36,13 +36,16 @@ const readScopes = {
 } as const satisfies Partial<Record<NotFoundCode, Scope>>
 type NamedCode = keyof typeof readScopes
 
-/** The most characters of a name in an answer. A valid name is shorter. */
+/** The maximum number of characters of a name in an answer. A valid name is shorter. */
 const shownLength = 200
 
-/** The most compared names, so that the cost of a wrong name does not grow with the project. */
+/**
+ * The maximum number of compared names, so that the cost of a wrong name does not grow with the
+ * project.
+ */
 export const comparedNames = 200
 
-/** The most wrong characters of a misspelt name. */
+/** The maximum number of wrong characters of a misspelt name. */
 const maxDistance = 3
 
 interface Told {

@@ -3,8 +3,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { clientLeft } from '../wire/client-gone.ts'
 
 /**
- * The reason why a connection is dropped: too many strangers, connections or waiting requests, or
- * an answer that its client does not read.
+ * The reason why a connection is dropped: too many connections without a key (`strangers`),
+ * connections or waiting requests, or an answer that its client does not read.
  */
 export type DropReason = 'strangers' | 'connections' | 'requests' | 'unread'
 

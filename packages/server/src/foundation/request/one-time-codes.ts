@@ -3,7 +3,10 @@ import { createHash, randomBytes } from 'node:crypto'
 /** The time for which a code works, in milliseconds: a browser may have to start first. */
 const validMs = 60_000
 
-/** The most codes at a time, of all projects and of one. The oldest are forgotten first. */
+/**
+ * The maximum number of codes at a time, of all projects and of one. The oldest are forgotten
+ * first.
+ */
 const mostCodes = 1000
 const mostOfProject = 32
 

@@ -1,8 +1,8 @@
 import { type SqlBool, sql } from 'kysely'
 
 /**
- * The condition for runtimes that have not ended (`endedStates`). It is written out so that SQLite
- * uses the partial indexes `runtimes_live` and `runtimes_live_name`
+ * The condition for runtimes that have not ended (`endedStates`). It has literal values, so that
+ * SQLite uses the partial indexes `runtimes_live` and `runtimes_live_name`
  * (https://sqlite.org/partialindex.html). SQLite otherwise reads every runtime of the last seven
  * days.
  */

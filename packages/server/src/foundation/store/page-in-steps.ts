@@ -5,8 +5,8 @@ import { yieldEventLoop } from './read-one-by-one.ts'
 const examinedRows = 250
 
 /**
- * The most bytes that several rows of a page have together. A page may be short and still have a
- * next one.
+ * The maximum number of bytes that several rows of a page have together. A page may be short and
+ * still have a next one.
  */
 const maxPageBytes = 2 ** 20
 

@@ -34,7 +34,7 @@ const closeTimeoutMs = 2_000
 /** The least interval between warnings about the collector, in milliseconds. */
 const complaintMs = 60_000
 
-/** The most characters of a value. Longer texts are cut. */
+/** The maximum number of characters of a value. Longer texts are cut. */
 const maxValueLength = 256
 
 /** The settings of the tracer. */

@@ -1,7 +1,7 @@
 import { type ErrorCode, type FieldIssue, HoltError } from '@holt/protocol'
 import type { z } from 'zod'
 
-/** The most wrong fields that one error names. */
+/** The maximum number of wrong fields that one error names. */
 const maxIssues = 100
 const maxPointerLength = 300
 

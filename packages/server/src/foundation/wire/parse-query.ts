@@ -3,7 +3,7 @@ import { invalidField } from './field-issues.ts'
 /** A query as fields. A name that repeats has an array. */
 export type Query = Readonly<Record<string, string | readonly string[]>>
 
-/** The most fields a query may have. */
+/** The maximum number of fields a query may have. */
 const maxFields = 200
 
 /**

@@ -29,8 +29,8 @@ const route = routes.attachCommand
 const pattern = new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/?]+)')}(?:\\?|$)`)
 
 /**
- * The most fragments of one message. The library parses all received fragments at once, and an
- * empty one has six bytes.
+ * The maximum number of fragments of one message. The library parses all received fragments at
+ * once, and an empty one has six bytes.
  */
 const maxFragments = 256
 

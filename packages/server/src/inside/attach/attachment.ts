@@ -25,8 +25,8 @@ import type { Member, Room } from './rooms.ts'
 import { watchPeer } from './watch-peer.ts'
 
 /**
- * The most frames and bytes that may wait for a slow reader. Beyond that the attachment is cut, and
- * the client learns the reason when it attaches again.
+ * The maximum number of frames and bytes that may wait for a slow reader. Beyond that the
+ * attachment is cut, and the client learns the reason when it attaches again.
  */
 const maxUnsentBytes = 1024 * 1024
 const maxUnsentFrames = 256
@@ -34,7 +34,7 @@ const maxUnsentFrames = 256
 /** The time that a closing connection has, in milliseconds. */
 const farewellMs = 1_000
 
-/** The most bytes of a close frame's reason. */
+/** The maximum number of bytes of a close frame's reason. */
 const maxReasonBytes = 123
 
 /**

@@ -1,6 +1,9 @@
 import type { WebSocket } from 'ws'
 
-/** The most pings and pongs that a connection may send in each interval. A client needs a few. */
+/**
+ * The maximum number of pings and pongs that a connection may send in each interval. A client needs
+ * a few.
+ */
 const usual = { max: 200, everyMs: 10_000 }
 
 /**

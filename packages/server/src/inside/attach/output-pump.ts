@@ -19,7 +19,10 @@ export interface PumpParts {
   readonly commandId: string
   /** The cursor to begin at. */
   readonly cursor: number
-  /** The most bytes sent ahead of the client's cursor. With null, only `send` limits them. */
+  /**
+   * The maximum number of bytes sent ahead of the client's cursor. With null, only `send` limits
+   * them.
+   */
   readonly windowBytes: number | null
   readonly gone: AbortSignal
   readonly streamRetry: StreamRetry

@@ -1,7 +1,7 @@
 import { type AttachServerFrame, HoltError } from '@holt/protocol'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 
-/** The most attachments of one command, of one project, and of the service. */
+/** The maximum number of attachments of one command, of one project, and of the service. */
 const maxInRoom = 64
 const maxInProject = 512
 const maxInAll = 1024

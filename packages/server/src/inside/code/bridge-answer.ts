@@ -17,7 +17,7 @@ const farewellMs = 1_000
 /** The header with the name of the bridge's process, which a restart changes. */
 const instanceHeader = 'x-holt-interpreter'
 
-/** The most bytes of the head of an answer. */
+/** The maximum number of bytes of the head of an answer. */
 const maxHeadBytes = 16 * 1024
 
 /** A request to the bridge. */

@@ -15,7 +15,10 @@ export const bridgePort = 49_999
 /** The time for which a connection waits for its next request, in milliseconds. */
 const idleMs = 30_000
 
-/** The most connections of one runtime that wait. Runs of one program come one after the other. */
+/**
+ * The maximum number of connections of one runtime that wait. Runs of one program come one after
+ * the other.
+ */
 const idleMax = 2
 
 /** The connections to the bridges of all runtimes. Those of a link go with it. */

@@ -2,7 +2,7 @@ import { type ErrorCode, HoltError } from '@holt/protocol'
 import { z } from 'zod'
 import { idNotFound, languageNotFound } from '../../foundation/errors/not-found.ts'
 
-/** The most characters of a message of the bridge in an error. */
+/** The maximum number of characters of a message of the bridge in an error. */
 const shownLength = 500
 
 /** The things that a request names. Errors repeat the names of the request, not the bridge's. */

@@ -35,7 +35,7 @@ export const BridgeContexts = z.object({ contexts: z.array(BridgeContext).max(10
 /** An answer of which only the status counts. */
 export const BridgeDone = z.unknown()
 
-/** The most forms of one value. */
+/** The maximum number of forms of one value. */
 const maxForms = 64
 
 const names = z.record(z.string().max(256), z.unknown())

@@ -9,9 +9,9 @@ export type CollectedRun = Omit<CodeResult, 'run_id' | 'context_id'> & { readonl
 
 /** The limits on the kept output and results of a run. */
 interface Bounds {
-  /** The most bytes of each of stdout and stderr. */
+  /** The maximum number of bytes of each of stdout and stderr. */
   readonly maxOutputBytes: number
-  /** The most bytes of all results, as JSON. */
+  /** The maximum number of bytes of all results, as JSON. */
   readonly maxResultBytes: number
   /** Returns true if so many more bytes may be kept. */
   readonly keep: (bytes: number) => boolean

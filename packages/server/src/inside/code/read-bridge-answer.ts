@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { BridgeAnswer } from './bridge-answer.ts'
 import { bridgeFailed } from './bridge-errors.ts'
 
-/** The most bytes of an answer that is one JSON value: some hundred contexts. */
+/** The maximum number of bytes of an answer that is one JSON value: some hundred contexts. */
 const maxAnswerBytes = 1024 * 1024
 
 /** The bounds on the shape of such an answer. */

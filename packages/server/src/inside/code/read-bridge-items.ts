@@ -5,7 +5,7 @@ import type { BridgeAnswer } from './bridge-answer.ts'
 import { bridgeFailed } from './bridge-errors.ts'
 import { BridgeItem } from './bridge-schemas.ts'
 
-/** The most bytes of one item. A picture of 10 MiB has 14 MiB as base64. */
+/** The maximum number of bytes of one item. A picture of 10 MiB has 14 MiB as base64. */
 export const maxItemBytes = 16 * 1024 * 1024
 
 /** The bounds on the shape of an item. A chart as data has a value for each point. */

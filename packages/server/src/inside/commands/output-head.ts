@@ -10,7 +10,7 @@ export interface GatheredOutput {
 
 /** The limits of kept output. */
 export interface OutputBounds {
-  /** The most bytes of each stream. */
+  /** The maximum number of bytes of each stream. */
   readonly maxOutputBytes: number
   /** Returns true if so many more bytes may be kept. */
   readonly keep: (bytes: number) => boolean

@@ -9,7 +9,7 @@ const maxComparedBytes = 4 * 2 ** 30
 const decidedAtOnce = maxListedEntries
 
 interface Settling {
-  /** The most changes of the page. */
+  /** The maximum number of changes of the page. */
   readonly limit: number
   readonly base: BaseTree
   readonly guest: GuestClient

@@ -1,8 +1,8 @@
 import type { IncomingMessage, InformationEvent, ServerResponse } from 'node:http'
 
 /**
- * The most informational answers to a request. Later ones are dropped, because a program can send
- * them without end.
+ * The maximum number of informational answers to a request. Later ones are dropped, because a
+ * program can send them without end.
  */
 const maxEarlyAnswers = 16
 

@@ -14,7 +14,7 @@ import { letClose } from './let-close.ts'
 /** An empty chunk, which sends the headers unchanged. `flushHeaders` would encode them as UTF-8. */
 const nothing = Buffer.alloc(0)
 
-/** The most bytes of the headers of a program's answer. */
+/** The maximum number of bytes of the headers of a program's answer. */
 const maxAnswerHeaderBytes = 64 * 1024
 
 /**

@@ -2,8 +2,8 @@ import type { PortStream } from '@holt/guest-client'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 
 /**
- * The most open connections of one runtime, of one project and in total. A browser opens six to
- * each host, and a WebSocket for each tab.
+ * The maximum number of open connections of one runtime, of one project and in total. A browser
+ * opens six to each host, and a WebSocket for each tab.
  */
 export interface PortLimits {
   readonly perRuntime: number

@@ -1,6 +1,6 @@
 import type { PortDomain } from '../../foundation/config/config.ts'
 
-/** The addresses of ports. The service knows its own address once it listens. */
+/** The URLs of ports. The service knows its own URL only after it listens. */
 export class PortAddresses {
   readonly #domain: PortDomain
   #service = 'http://localhost'

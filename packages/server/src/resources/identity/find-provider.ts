@@ -5,7 +5,7 @@ import { newestNames } from '../../foundation/rows/named-rows.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { ProviderRow } from '../../foundation/store/tables.ts'
 
-/** The purpose of a provider's sealed secret. */
+/** The purpose that is authenticated with the sealed credential of a provider. */
 export const providerPurpose = 'provider credential'
 
 /**

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** The most bytes of an answer. One with a token has a kilobyte or two. */
+/** The maximum number of bytes of an answer. One with a token has a kilobyte or two. */
 const maxAnswerBytes = 64 * 1024
 
 /**

@@ -11,7 +11,7 @@ type Workload = Extract<ProviderSettings, { type: 'workload' }>
  */
 const freshPart = 0.5
 
-/** The most cached tokens. Beyond that the oldest is removed. */
+/** The maximum number of cached tokens. Beyond that the oldest is removed. */
 const maxKept = 10_000
 
 /** The runtime that a token identifies. */

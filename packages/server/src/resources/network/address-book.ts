@@ -7,12 +7,12 @@ import type { Queries, Store } from '../../foundation/store/open-store.ts'
 const flushMs = 200
 
 /**
- * The most addresses of a runtime that survive a restart. The newest are kept, and programs rarely
- * remember more than a few.
+ * The maximum number of addresses of a runtime that survive a restart. The newest are kept, and
+ * programs rarely remember more than a few.
  */
 const maxKept = 1000
 
-/** The most addresses that wait for a write. */
+/** The maximum number of addresses that wait for a write. */
 const maxWaiting = 4000
 
 /** Returns the addresses that stand for the names of a runtime, oldest first. */

@@ -12,8 +12,8 @@ import { type LoggedDecision, loggedDecision } from './logged-decision.ts'
 const flushMs = 200
 
 /**
- * The most waiting decisions of one runtime and of all. Further ones are dropped, which the log
- * shows.
+ * The maximum number of waiting decisions of one runtime and of all. Further ones are dropped,
+ * which the log shows.
  */
 const maxWaiting = { ofOne: 500, ofAll: 4000 }
 

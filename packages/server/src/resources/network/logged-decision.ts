@@ -6,7 +6,7 @@ import { moment } from '../../foundation/store/moment.ts'
 /** A decision in its stored form: the item of the log without its cursor. */
 export type LoggedDecision = Omit<NetworkDecision, 'cursor'>
 
-/** The most characters of texts that a runtime can choose. */
+/** The maximum number of characters of texts that a runtime can choose. */
 const longest = { name: 255, path: 1024, method: 20, process: 64 }
 
 /** Returns a decision as the log keeps it: with bounded texts and every field. */

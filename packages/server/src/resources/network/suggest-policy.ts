@@ -7,7 +7,10 @@ import type { LoggedDecision } from './logged-decision.ts'
 
 const batch = 1000
 
-/** The most rules of a suggestion. A program that needs more should not be allowed name by name. */
+/**
+ * The maximum number of rules of a suggestion. A program that needs more should not be allowed name
+ * by name.
+ */
 const maxRules = 64
 
 /**
@@ -16,7 +19,7 @@ const maxRules = 64
  */
 const hostsPerTurn = 200
 
-/** The most rules in a policy. */
+/** The maximum number of rules in a policy. */
 const maxPolicyRules = 256
 
 /** The suggested port of a name that was refused before a connection. */

@@ -2,7 +2,7 @@ import type { Fallback, RuntimeSpec } from '@holt/engine'
 import { templateName } from '../../foundation/rows/template-name.ts'
 import type { Resources } from '../resources.ts'
 
-/** The most logged checkpoints. Beyond that only the metric counts. */
+/** The maximum number of checkpoints that are logged. The metric counts all. */
 const mostTold = 1000
 
 /**

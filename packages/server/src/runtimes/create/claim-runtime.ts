@@ -17,7 +17,7 @@ import { bringUp } from './start-runtime.ts'
  */
 const wakeTimeoutMs = 5_000
 
-/** The most members that one create tries before it makes its own runtime. */
+/** The maximum number of members that one create tries before it makes its own runtime. */
 const maxTries = 3
 
 /** The decisions of a create. Its row has the id of the create. */

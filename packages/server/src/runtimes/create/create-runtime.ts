@@ -20,7 +20,7 @@ interface Creation extends RowCreation {
   readonly imageOf: ImageOf
 }
 
-/** The most attempts of a create whose source changes during the attempt. */
+/** The maximum number of attempts of a create whose source changes during the attempt. */
 const maxTries = 5
 
 /**

@@ -1,6 +1,6 @@
 import type { CheckpointInfo } from '@holt/engine'
 
-/** The most sizes of checkpoints that are cached. Others are read again. */
+/** The maximum number of sizes of checkpoints that are cached. Others are read again. */
 const maxNoted = 10_000
 
 /**

@@ -1,7 +1,8 @@
 import { Semaphore } from '@holt/async'
 
 /**
- * The most children that a project creates at once. Each keeps a processor busy during its restore.
+ * The maximum number of children that a project creates at once. Each keeps a processor busy during
+ * its restore.
  */
 const atOnce = 8
 

@@ -7,7 +7,8 @@ import type { Runtimes } from '../runtimes.ts'
 import type { RuntimeLink } from './runtime-link.ts'
 
 /**
- * The most attempts to reopen a stream that breaks for no known cause, and the pause before each.
+ * The maximum number of attempts to reopen a stream that breaks for no known cause, and the pause
+ * before each.
  */
 const maxBreaks = 5
 const breakPauseMs = 50

@@ -23,7 +23,7 @@ const lookMs = 1000
 /** The number of looks between two attempts to remove a member. */
 const looksPerRetry = 30
 
-/** The most members that one look gives back. */
+/** The maximum number of members that one look gives back. */
 const givenBackAtOnce = 4
 
 /**

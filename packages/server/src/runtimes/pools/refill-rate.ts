@@ -1,7 +1,8 @@
 import type { EngineFacts } from '@holt/engine'
 
 /**
- * The most concurrent creations, for any number of processors. More would slow running work down.
+ * The maximum number of concurrent creations, for any number of processors. More would slow running
+ * work down.
  */
 const most = 8
 

@@ -9,7 +9,9 @@ import type { Runtimes } from '../runtimes.ts'
  */
 const betweenMs = 10_000
 
-/** The most characters of a program's name in an event. The program chooses its name. */
+/**
+ * The maximum number of characters of a program's name in an event. The program chooses its name.
+ */
 const nameMax = 15
 
 /** The kills of a runtime that no event has reported yet. */

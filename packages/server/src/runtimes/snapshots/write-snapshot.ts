@@ -6,7 +6,10 @@ import type { Runtimes } from '../runtimes.ts'
 import { writeDown } from '../state/write-down.ts'
 import { type ImportedFiles, importFiles, requireRoomForFiles } from './import-files.ts'
 
-/** The most attempts to read all files. A checkpoint of the runtime interrupts an attempt. */
+/**
+ * The maximum number of attempts to read all files. A checkpoint of the runtime interrupts an
+ * attempt.
+ */
 const maxReadings = 3
 
 /**

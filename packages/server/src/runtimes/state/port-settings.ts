@@ -6,7 +6,7 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { changeSettings } from './change-settings.ts'
 
-/** The most ports with settings for one runtime. */
+/** The maximum number of ports with settings for one runtime. */
 const maxPorts = 256
 
 const PortSetting = z.object({ generation: z.number().int(), public: z.boolean() })

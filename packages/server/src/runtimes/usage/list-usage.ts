@@ -7,7 +7,7 @@ import { findRuntimes } from '../state/list-runtimes.ts'
 import type { UsageNow } from './usage-watch.ts'
 import type { RatedLook } from './window.ts'
 
-/** The most samples in an answer: about 1 MiB. */
+/** The maximum number of samples in an answer: about 1 MiB. */
 const mostSamples = 3_600
 
 /** The approximate bytes of a sample in an answer. */

@@ -18,7 +18,7 @@ const failedMs = 60_000
 /** The delay of such an entry, in milliseconds. */
 const failedFlushMs = 5_000
 
-/** The most addresses with their own count. All others share one. */
+/** The maximum number of addresses with their own count. All others share one. */
 const maxAddresses = 1000
 const otherAddresses = 'others'
 

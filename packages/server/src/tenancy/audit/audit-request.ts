@@ -6,7 +6,9 @@ import type { Caller } from '../../foundation/request/caller.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { auditKindOf } from './audited-route.ts'
 
-/** The most characters of a path parameter that are kept. Ids and names are shorter. */
+/**
+ * The maximum number of characters of a path parameter that are kept. Ids and names are shorter.
+ */
 const maxParamLength = 200
 
 interface Audited {

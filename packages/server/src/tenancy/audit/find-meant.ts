@@ -42,7 +42,7 @@ const tables = [
 
 type Table = (typeof tables)[number][0]
 
-/** The most things of a kind with the same name. The newest ones are taken. */
+/** The maximum number of things of a kind with the same name. The newest ones are taken. */
 const maxNamesakes = 20
 
 /**

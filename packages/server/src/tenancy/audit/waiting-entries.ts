@@ -1,8 +1,8 @@
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 
 /**
- * The most entries that wait while they cannot be written, for example on a full disk. A project
- * that floods loses only its own, because it has its own limit.
+ * The maximum number of entries that wait while they cannot be written, for example on a full disk.
+ * A project that floods loses only its own, because it has its own limit.
  */
 export const maxWaiting = { all: 10_000, project: 2_500 } as const
 

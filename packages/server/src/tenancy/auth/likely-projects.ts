@@ -2,8 +2,8 @@ import { Groups } from '../limits/connection-groups.ts'
 import { sentDigest } from './key-secret.ts'
 
 /**
- * The most remembered keys, far more than are in use at once. With their projects they take about a
- * MiB.
+ * The maximum number of remembered keys, far more than are in use at once. With their projects they
+ * take about a MiB.
  */
 const maxKeys = 4096
 

@@ -6,7 +6,7 @@ import type { KeyRow } from '../../foundation/store/tables.ts'
  */
 const freshMs = 900
 
-/** The most cached keys. The cache is emptied beyond that. */
+/** The maximum number of cached keys. The cache is emptied beyond that. */
 const maxKeys = 1000
 
 /** A cache of recently read keys, so that a client's next request does not read its key again. */

@@ -17,7 +17,7 @@ const longestMs = 12 * 60 * 60_000
 /** The least interval between two renewals, so that most requests do not write. */
 const renewalStepMs = 60_000
 
-/** The most sessions of one key. The oldest end first. */
+/** The maximum number of sessions of one key. The oldest end first. */
 const mostSessions = 32
 
 /**

@@ -5,11 +5,11 @@ import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { type EventFilter, eventsAfter, isOf, logPosition, reachAfter } from './read-events.ts'
 
-/** The most streams of one project's log, and of all logs. */
+/** The maximum number of streams of one project's log, and of all logs. */
 const maxOfProject = 128
 const maxOfAll = 1024
 
-/** The most events that are read at once, and kept for a slow client. */
+/** The maximum number of events that are read at once, and kept for a slow client. */
 const batch = 50
 
 /** The part of a log after a cursor. */

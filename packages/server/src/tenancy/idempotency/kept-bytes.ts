@@ -3,7 +3,10 @@ import type { RecordState } from './record-state.ts'
 
 const mib = 2 ** 20
 
-/** The most bytes of a project's kept answers, as stored. Some hundred thousand usual ones fit. */
+/**
+ * The maximum number of bytes of a project's kept answers, as stored. Some hundred thousand usual
+ * ones fit.
+ */
 export const maxKeptBytesOfProject = 256 * mib
 
 /**

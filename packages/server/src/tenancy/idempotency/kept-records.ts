@@ -24,7 +24,7 @@ interface Bound {
   readonly projectId: string
   /** The API key of the request. */
   readonly keyId: string
-  /** The most records of the project, with or without answers. */
+  /** The maximum number of records of the project, with or without answers. */
   readonly maxRecords: number
   readonly now: number
 }

@@ -26,7 +26,7 @@ interface NewRequest {
   readonly fingerprint: string
   /** The API key of the request. */
   readonly keyId: string
-  /** The most records of the project. */
+  /** The maximum number of records of the project. */
   readonly maxRecords: number
 }
 

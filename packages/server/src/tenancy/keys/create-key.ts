@@ -23,7 +23,7 @@ export interface SecretKey {
   readonly secret: string
 }
 
-/** The most active keys of a project: one for each machine of a large one. */
+/** The maximum number of active keys of a project: one for each machine of a large one. */
 const maxKeys = 1000
 
 /** Makes a key. An operator may make it for another project. */

@@ -3,7 +3,7 @@ import type { Queries } from '../../foundation/store/open-store.ts'
 import type { KeyRow } from '../../foundation/store/tables.ts'
 import type { Tenancy } from '../tenancy.ts'
 
-/** The most keys whose tokens end at once. Further ones follow at the next look. */
+/** The maximum number of keys whose tokens end at once. Further ones follow at the next look. */
 const maxKeys = 1000
 
 /**

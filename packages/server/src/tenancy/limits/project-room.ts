@@ -47,7 +47,7 @@ export class RoomAccount implements Disposable {
     this.#projectId = projectId
   }
 
-  /** The most bytes that its project may have. */
+  /** The maximum number of bytes that its project may have. */
   get limit(): number {
     return this.#room.maxBytesOfProject
   }

@@ -15,7 +15,9 @@ interface ProjectCreation {
   readonly by: string
 }
 
-/** The most projects of an installation: one for each user, and few enough to count. */
+/**
+ * The maximum number of projects of an installation: one for each user, and few enough to count.
+ */
 const maxProjects = 10_000
 
 /** Makes a project. The same id is a repeated request whose answer was lost. */
