@@ -29,6 +29,7 @@ export const sections: readonly Section[] = [
       'docs/projects.md',
       'docs/operations.md',
       'docs/store.md',
+      'docs/two-machines.md',
       'docs/fleet.md',
       'docs/kubernetes.md',
     ],
