@@ -1,7 +1,10 @@
 import { leftOutOf } from './draw-share.ts'
 
-/** The lists: browser tests of the console, files of half a minute, and files of seconds. */
-export const drawnLists = ['console', 'heavy', 'others'] as const
+/**
+ * The lists: browser tests of the console, files of half a minute, tests of several hosts, and other
+ * files of seconds.
+ */
+export const drawnLists = ['console', 'heavy', 'fleet', 'others'] as const
 
 type DrawnList = (typeof drawnLists)[number]
 
@@ -20,9 +23,20 @@ export const drawnFiles: Readonly<Record<DrawnList, readonly string[]>> = {
     ...inPackage('cli', ['commands/runtimes', 'commands/up-down', 'completion-at-terminal']),
     ...inPackage('engine-host', ['images/deltas', 'memory/out-of-memory', 'restore', 'write-down']),
     ...inPackage('server', [
-      ...['fleet/forwarding/forwarded-routes', 'fleet/forwarding/whole-fleet'],
       ...['foundation/store/postgres/postgres-store', 'foundation/store/transfer/transfer'],
       ...['runtimes/lifecycle/lifetimes', 'runtimes/pools/pools'],
+    ]),
+  ],
+  fleet: [
+    ...inPackage('engine-host', ['transfer/host-transfer']),
+    ...inPackage('object-store', ['s3-store']),
+    ...inPackage('server', [
+      ...['fleet/artifacts/artifact-fetcher', 'fleet/artifact-rows/artifacts-travel'],
+      ...['fleet/forwarding/forwarded-routes', 'fleet/forwarding/forwarded-upgrades'],
+      ...['fleet/forwarding/lost-owners', 'fleet/forwarding/whole-fleet', 'fleet/hosts/verdict'],
+      ...['fleet/moves/drain', 'fleet/moves/lost-pauses', 'fleet/moves/moves.property'],
+      ...['fleet/moves/paused-runtimes', 'fleet/placement/placed-creates', 'fleet/rounds/rounds'],
+      'fleet/stored-artifacts/stored-artifacts',
     ]),
   ],
   others: [
@@ -52,7 +66,12 @@ export const drawnFiles: Readonly<Record<DrawnList, readonly string[]>> = {
 }
 
 /** The share of each list that a short run has. Each file of the console starts a browser. */
-export const drawnShares: Readonly<Record<DrawnList, number>> = { console: 1 / 17, heavy: 1 / 6, others: 1 / 4 }
+export const drawnShares: Readonly<Record<DrawnList, number>> = {
+  console: 1 / 17,
+  heavy: 1 / 6,
+  fleet: 1 / 4,
+  others: 1 / 4,
+}
 
 /** Returns the test files that this run leaves out. A long run leaves out none. */
 export function filesLeftOut(): readonly string[] {

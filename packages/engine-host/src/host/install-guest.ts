@@ -28,7 +28,7 @@ export async function installGuest(layout: Layout, source: string): Promise<Gues
   const path = layout.guest(sha256)
   const present = await stat(path).catch(() => null) // Absent.
   if (present?.size === content.length && (present.mode & 0o777) === MODE) return { path, sha256 }
-  const temporary = temporaryIn(layout)
+  const temporary = await temporaryIn(layout)
   await writeFile(temporary, content, { flush: true })
   await giveName(layout, sha256, temporary)
   return { path, sha256 }
@@ -36,7 +36,7 @@ export async function installGuest(layout: Layout, source: string): Promise<Gues
 
 /** Installs a guest binary that comes from another host, durably, under its digest. */
 export async function receiveGuest(layout: Layout, received: WriteVerified, signal: AbortSignal): Promise<void> {
-  const temporary = temporaryIn(layout)
+  const temporary = await temporaryIn(layout)
   try {
     await writeVerified(temporary, received, signal)
     await giveName(layout, hexOf(received.file.digest), temporary)
@@ -55,7 +55,9 @@ export async function removeOldGuests(layout: Layout, used: ReadonlySet<string>)
   }
 }
 
-function temporaryIn(layout: Layout): string {
+/** Returns the path of a temporary file of a guest. Its directory exists. */
+async function temporaryIn(layout: Layout): Promise<string> {
+  await mkdir(layout.guests, { recursive: true, mode: 0o700 })
   return join(layout.guests, `.tmp-${randomBytes(8).toString('hex')}`)
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { localArtifacts } from '../../src/artifacts/artifacts.ts'
 import type { Builds } from '../../src/builds/builds.ts'
 import { collect } from '../../src/builds/collect.ts'
 import { Holds } from '../../src/foundation/images/holds.ts'
@@ -33,6 +34,7 @@ test.skipIf(!hasPostgres())('an image is kept that an unfinished change has foun
   const service = {
     store,
     thisHost: { hostId: 'h', epoch: 1, fenced: false },
+    artifacts: localArtifacts,
     holds: new Holds(),
     closing: new AbortController().signal,
     config: { buildCacheBytes: 2 ** 40 },

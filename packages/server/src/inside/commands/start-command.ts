@@ -133,7 +133,7 @@ function isKnown(error: unknown): boolean {
 /** Returns the error for a command that goes on, because its runtime has moved to another host. */
 function moved(commandId: string, cause: HoltError): HoltError {
   return new HoltError('unavailable', 'The runtime moved to another host while the command ran. It still runs.', {
-    hint: 'Send the request again with the same Idempotency-Key, or read the command by its id: GET .../commands/{command_id}.',
+    hint: 'Send the request again with the same Idempotency-Key, or read the command by its id.',
     details: { ...cause.details, command_id: commandId },
     cause,
   })

@@ -1,74 +1,12 @@
-import { FakeEngine } from '@holt/engine-testkit/fake'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FleetArtifacts } from '../../../src/fleet/artifact-rows/fleet-artifacts.ts'
-import { ObjectCollector } from '../../../src/fleet/artifact-rows/object-collector.ts'
-import { noOtherHosts } from '../../../src/foundation/host/host-directory.ts'
-import type { Store } from '../../../src/foundation/store/open-store.ts'
 import { dayMs } from '../../../src/foundation/time/day.ts'
-import { TestArtifacts } from '../../support/artifact-ways.ts'
-import { keepingLog } from '../../support/start-test-server.ts'
-import { openTestStore } from '../../support/test-store.ts'
+import { setUpCollector } from '../../support/collected-artifacts.ts'
 
 const minuteMs = 60_000
-/** Ends a verb or a change as a crash of the process would. */
-class Crash extends Error {}
-
-/** A store and an object store, in which the next steps can crash. References are a plain set. */
-async function setUp() {
-  const ways = new TestArtifacts()
-  const state = { now: 1e12, stepsUntilCrash: Number.POSITIVE_INFINITY }
-  const used = new Set<string>()
-  const step = () => {
-    state.stepsUntilCrash -= 1
-    if (state.stepsUntilCrash < 0) throw new Crash()
-  }
-  const real = await openTestStore()
-  const store: Store = {
-    ...real,
-    // A crash comes before a change is made, or after it.
-    change: async (...given) => {
-      step()
-      const result = await real.change(...given)
-      step()
-      return result
-    },
-  }
-  const objects: TestArtifacts['objects'] = {
-    put: async (...given) => {
-      step()
-      await ways.objects.put(...given)
-      step()
-    },
-    remove: async (...given) => {
-      step()
-      await ways.objects.remove(...given)
-      step()
-    },
-  }
-  const engine = new FakeEngine()
-  const common = { store, now: () => state.now, log: keepingLog().log, objects }
-  const thisHost = { hostId: 'ho1', epoch: 1, fenced: false }
-  const closing = new AbortController().signal
-  const artifacts = new FleetArtifacts({ ...common, engine, thisHost, hosts: noOtherHosts, closing })
-  const collector = new ObjectCollector({ ...common, referenced: async () => used })
-  /** Makes an image, stores it, and refers to it, as a build does. */
-  const make = async (text: string) => {
-    const image = await engine.ability('images')?.import(tarOf(text), AbortSignal.timeout(5000))
-    if (image === undefined) throw new Error('no images')
-    await artifacts.store({ kind: 'image', id: image.digest }, AbortSignal.timeout(5000))
-    used.add(image.digest)
-    return image.digest
-  }
-  return { ways, state, used, collector, make, store: real }
-}
-
-async function* tarOf(text: string) {
-  yield Buffer.from(text)
-}
 
 test('an artifact that nothing needs goes after a day, a last look and ten minutes', async () => {
-  const { ways, state, used, collector, make } = await setUp()
+  const { ways, state, used, collector, make } = await setUpCollector()
   const [kept, gone] = [await make('kept'), await make('gone')]
   used.delete(gone)
   await collector.turn()
@@ -85,7 +23,7 @@ test('an artifact that nothing needs goes after a day, a last look and ten minut
 })
 
 test('a reference pardons a condemned artifact', async () => {
-  const { ways, state, used, collector, make } = await setUp()
+  const { ways, state, used, collector, make } = await setUpCollector()
   const id = await make('needed again')
   used.delete(id)
   await collector.turn()
@@ -112,7 +50,7 @@ const actions = fc.array(fc.record({ action, crashAfter: fc.option(fc.nat(12)) }
 test('nothing that a row names is ever missing, whatever crashes, and nothing else stays', async () => {
   await fc.assert(
     fc.asyncProperty(actions, async (given) => {
-      const { ways, state, used, collector, make, store } = await setUp()
+      const { ways, state, used, collector, make, store } = await setUpCollector()
       for (const { action: next, crashAfter } of given) {
         state.stepsUntilCrash = crashAfter ?? Number.POSITIVE_INFINITY
         if (next.type === 'make') await make(next.text).catch(() => {})

@@ -63,7 +63,7 @@ describe('the condition of a host', () => {
 test('a host that stops in order gets no more creates', async () => {
   const store = await openTestStore()
   onTestFinished(() => store.close())
-  const [one, two] = [await startHost(store), await startHost(store)]
+  const [one, two] = [await startHost(store, { places: 'fleet' }), await startHost(store, { places: 'fleet' })]
   const readyz = (host: typeof one) => host.server.ask('GET', '/readyz')
   await vi.waitUntil(async () => (await readyz(one)).status === 200, { timeout: 20_000 })
   await one.server.server.close()
@@ -71,7 +71,7 @@ test('a host that stops in order gets no more creates', async () => {
   expect((await hostRow(store, two)).state).toBe('ready')
   await two.server.ask('POST', `/v1/agents/host/${two.hostId}/cordon`)
   await vi.waitUntil(async () => (await hostRow(store, two)).state === 'cordoned', { timeout: 20_000 })
-  const refused = await two.server.ask('POST', '/v1/agents/runtime', { json: { template: 'base' } })
+  const refused = await two.server.ask('POST', '/v1/agents/runtime', { json: {} })
   expect(refused.json.error.details.reason).toBe('no_ready_host')
   // It answers requests for the runtimes of others.
   expect((await readyz(two)).status).toBe(200)
