@@ -1,8 +1,8 @@
 import { leftOutOf } from './draw-share.ts'
 
 /**
- * The lists: browser tests of the console, files of half a minute, tests of several hosts, and other
- * files of seconds.
+ * The lists: browser tests of the console, files of half a minute, tests of several hosts, and
+ * other files of seconds.
  */
 export const drawnLists = ['console', 'heavy', 'fleet', 'others'] as const
 

@@ -13,8 +13,8 @@ test.each(runtimeScenarios)('$name, at every failpoint', { timeout: 900_000 }, e
 
 test('every failpoint of the server is in a scenario', () => {
   const parts = new Set<string>([...runtimeScenarios, ...otherScenarios, build].flatMap((scenario) => scenario.parts))
-  // Those of the real engine are reached by its own tests, and by those in chaos. Those of artifacts
-  // are reached by `crash/artifacts.test.ts`.
+  // The tests of the real engine, and those in chaos, reach its own. Those of artifacts are in
+  // `artifacts.test.ts`.
   const elsewhere = new Set(['host', 'artifact'])
   const partOf = (name: string) => name.split('.', 1)[0] ?? ''
   const left = failpointNames.filter((name) => !elsewhere.has(partOf(name)) && !parts.has(partOf(name)))

@@ -11,8 +11,8 @@ import { openTestStore } from './test-store.ts'
 class Crash extends Error {}
 
 /**
- * Returns a store and an object store, in which the next steps can crash, and a collector over them.
- * References are a plain set.
+ * Returns a store and an object store, in which the next steps can crash, and a collector over
+ * them. References are a plain set.
  */
 export async function setUpCollector() {
   const ways = new TestArtifacts()
