@@ -156,7 +156,9 @@ test('the blocks without a test have a reason, and are few', () => {
   console.log(notRun.map(({ place, notRun: reason }) => `not run: ${place}: ${reason}`).join('\n'))
   console.log(`${blocks.length - notRun.length} blocks of commands run, ${notRun.length} do not`)
   for (const { place, notRun: reason } of notRun) expect(reason, place).toMatch(/^(?:needs|runs|is) \w+/)
-  expect(notRun.length).toBeLessThan(blocks.length / 2)
+  // This suite has one machine.
+  const ofSeveral = notRun.filter(({ notRun: reason }) => /^needs (?:two machines|a cluster)/.test(`${reason}`))
+  expect(notRun.length - ofSeveral.length).toBeLessThan((blocks.length - ofSeveral.length) / 2)
 })
 
 test.each(pages)('$name gives each name to one runtime', ({ blocks }) => {

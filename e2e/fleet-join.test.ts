@@ -16,15 +16,22 @@ import { createRuntime, type TestRuntime } from './support/test-runtime.ts'
 
 const holt = programFile('holt')
 
+/** The end of a command: what it wrote, and its output alone. */
+interface Ended {
+  readonly code: number
+  readonly text: string
+  readonly stdout: string
+}
+
 /** Runs the command line over the installation under test, with settings of its service. */
-async function run(args: readonly string[], settings: Settings = {}): Promise<{ code: number; text: string }> {
+async function run(args: readonly string[], settings: Settings = {}): Promise<Ended> {
   const env = serviceEnvironment(service.port, settings)
   try {
     const ended = await promisify(execFile)(nodeBinary(), [holt, ...args], { cwd: '/', env, timeout: 120_000 })
-    return { code: 0, text: ended.stdout + ended.stderr }
+    return { code: 0, text: ended.stdout + ended.stderr, stdout: ended.stdout }
   } catch (error) {
     const { code = -1, stdout = '', stderr = '' } = error as { code?: number; stdout?: string; stderr?: string }
-    return { code, text: stdout + stderr }
+    return { code, text: stdout + stderr, stdout }
   }
 }
 
@@ -35,8 +42,8 @@ describe.skipIf(!hasPostgres() || service.unavailable.gvisor !== null)('a machin
   let settings: Settings
   let init: ReturnType<typeof initOf>
   const status = async () => {
-    const { code, text } = await run(['fleet', 'status', '--json'])
-    return { code, ...JSON.parse(text) }
+    const { code, stdout } = await run(['fleet', 'status', '--json'])
+    return { code, ...JSON.parse(stdout) }
   }
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'holt-e2e-join-'))

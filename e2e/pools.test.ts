@@ -130,6 +130,7 @@ describeClasses('a pool', (isolation) => {
     network_policy,
     cloud: 'aws',
     region: 'us-east-1',
+    spread: 'web',
   }
 
   it('classifies every field of a create', () => {
