@@ -26,6 +26,7 @@ import { KeptDuties } from './duties/kept-duties.ts'
 import { notifyOfOthers } from './events/notify-of-others.ts'
 import { type OpenPeers, openPeers } from './forwarding/open-peers.ts'
 import { RowOwners } from './forwarding/row-owners.ts'
+import { askRunnerBy, runningVerb } from './forwarding/running-requests.ts'
 import { Beats } from './hosts/beats.ts'
 import { HostPeers } from './hosts/host-peers.ts'
 import { OwnCondition } from './hosts/own-condition.ts'
@@ -198,7 +199,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         own: lease,
         directory: new HostPeers(store, hosts),
         owners,
-        verbs: { ...moveVerbs(service), ...childVerbs(service) },
+        verbs: { ...moveVerbs(service), ...childVerbs(service), ...runningVerb(service.records) },
         take: (owned) => takeFor(service, owned),
         address,
         places,
@@ -208,6 +209,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       })
       artifacts?.fetchWith(peers.fetcher)
       service.forkHosts.makeChild = childrenElsewhere(service, () => peers)
+      service.records.askRunner = askRunnerBy(() => peers)
       return peers
     },
     becomeReady: async (peerPort, { describe, classId }) => {

@@ -258,6 +258,11 @@ interface IdempotencyTable {
   readonly status: number | null
   readonly body: string | null
   readonly created_at: number
+  /** The host that runs the request, or ran it; null if an earlier version wrote the row. */
+  readonly runner_host: string | null
+  readonly runner_epoch: number | null
+  /** One more each time that a host of a fleet runs the request again. */
+  readonly run: Generated<number>
 }
 
 /** Stored network policies. */

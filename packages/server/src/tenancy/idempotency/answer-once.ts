@@ -10,17 +10,10 @@ import { invalidField } from '../../foundation/wire/field-issues.ts'
 import { jsonHeaders } from '../../foundation/wire/json-headers.ts'
 import type { Tenancy } from '../tenancy.ts'
 import { canonical } from './canonical.ts'
+import { claimRun, findOrOpen, inProgress, TakenOver } from './claim-record.ts'
 import { type HashedBody, isSameBody } from './hashed-body.ts'
 import type { RecordKeys } from './record-keys.ts'
-import {
-  closeRecord,
-  dropRecord,
-  findRecord,
-  type IdempotencyRecord,
-  openRecord,
-  type RecordRef,
-  readKept,
-} from './records.ts'
+import { closeRecord, dropRecord, type IdempotencyRecord, type RecordRef, type RunRef, readKept } from './records.ts'
 import { type AnswerOwner, openSealed, seal, sealedBytesToText } from './sealed-answer.ts'
 
 interface Once {
@@ -69,24 +62,23 @@ export async function answerOnce(service: Tenancy, once: Once): Promise<{ answer
   const running = service.records.runningOf(ref.projectId)
   const underWay = running.get(ref.key)
   if (underWay !== undefined) {
-    throw underWay === fingerprint
-      ? new HoltError('idempotency_in_progress', 'The first request with this Idempotency-Key still runs.')
-      : mismatch()
+    throw underWay === fingerprint ? inProgress() : mismatch()
   }
   running.set(ref.key, fingerprint)
   try {
-    const record =
-      (await findRecord(service, ref)) ??
-      (await openRecord(service, ref, {
-        fingerprint,
-        keyId: once.caller.keyId,
-        maxRecords: service.limits.maxKeyedPerProject,
-      }))
+    const found = await findOrOpen(service, ref, {
+      fingerprint,
+      keyId: once.caller.keyId,
+      maxRecords: service.limits.maxKeyedPerProject,
+    })
+    const { record } = found
     await failpoint('idempotency.reserved')
     const [ofRequest, ofBytes = ''] = record.fingerprint.split(' ')
     if (ofRequest !== fingerprint) throw mismatch()
-    if (record.status === null)
-      return { answer: await answerAndKeep(service, ref, { once, record, fingerprint }), replayed: false }
+    if (record.status === null) {
+      const run = await claimRun(service, ref, found)
+      return { answer: await answerAndKeep(service, run, { once, record, fingerprint }), replayed: false }
+    }
     if (once.bytes !== null && !(await isSameBody(once.bytes, ofBytes, service.limits.quietBodyMs))) throw mismatch()
     if (!once.takesJson(record.status)) throw keptAsJson()
     return {
@@ -123,11 +115,7 @@ interface Answering {
  * Answers a request and keeps the answer. A stream is not kept: a repeated request is answered from
  * the results of the first.
  */
-async function answerAndKeep(
-  service: Tenancy,
-  ref: RecordRef,
-  { once, record, fingerprint }: Answering,
-): Promise<Answer> {
+async function answerAndKeep(service: Tenancy, run: RunRef, { once, record, fingerprint }: Answering): Promise<Answer> {
   let made = 0
   let hasOperated = false
   const operation = () => {
@@ -142,7 +130,8 @@ async function answerAndKeep(
     const whole = ofBytes === undefined ? fingerprint : `${fingerprint} ${ofBytes}`
     const text = keptText(json, shorten)
     const body = text === null ? null : seal(text, once.keys.answer, ownerOf(once))
-    await closeRecord(service, ref, { fingerprint: whole, status, body })
+    const isKept = await closeRecord(service, run, { fingerprint: whole, status, body })
+    if (!isKept && service.records.askRunner !== null) throw new TakenOver()
   }
   try {
     const answer = await once.answer({ newId, operation })
@@ -152,7 +141,7 @@ async function answerAndKeep(
     if (mayHaveHappened(service, { error, hasOperated })) throw error
     if (isRefusal(error))
       await keep(error.status, { code: error.code, message: error.message, hint: error.hint, details: error.details })
-    else await dropRecord(service, ref)
+    else await dropRecord(service, run)
     throw error
   }
 }
@@ -171,8 +160,9 @@ function keptText(json: unknown, shorten?: Shorten): string | null {
 }
 
 /**
- * Keeps an answer if possible. The client gets the answer anyway. A repeated request runs with the
- * same ids and finds the results.
+ * Keeps an answer if possible. The client gets the answer anyway, unless another host runs the
+ * request: its answer is the one that counts. A repeated request runs with the same ids and finds
+ * the results.
  */
 async function keepIfItCan(
   { log }: Tenancy,
@@ -185,6 +175,7 @@ async function keepIfItCan(
     else if (answer.status === 204) await keep(204, null)
     await failpoint('idempotency.kept')
   } catch (err) {
+    if (err instanceof TakenOver) throw err
     log.error({ err }, 'the answer to a request with an Idempotency-Key could not be kept')
   }
 }

@@ -11,6 +11,12 @@ interface Tally {
 /** The tallies of a project, by API key. The key null has that of the whole project. */
 export type Tallies = Map<string | null, Tally>
 
+/** Returns true if another host runs a request. Throws if the host cannot be asked. */
+export type AskRunner = (
+  hostId: string,
+  request: { readonly projectId: string; readonly key: string },
+) => Promise<boolean>
+
 /** The facts about records that this process keeps, so that most requests need no extra query. */
 export class RecordState {
   /** The secret from which all keys are derived. It does not change while a service runs. */
@@ -25,6 +31,8 @@ export class RecordState {
    * read from the table once for each project, and again at the limit.
    */
   readonly keptBytes = new Map<string, number>()
+  /** Asks the other hosts of the fleet. Null: the machine is in none, so it runs all requests. */
+  askRunner: AskRunner | null = null
   readonly #running = new Map<string, Map<string, string>>()
 
   /** Returns the tallies of a project. */

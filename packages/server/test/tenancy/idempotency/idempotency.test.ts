@@ -133,6 +133,8 @@ test('a request whose answer is too long to store does not run twice', async () 
   expect((await server.ask('GET', commands)).json.data).toHaveLength(1)
 })
 
+const thisHost = { hostId: 'ho1', epoch: 1, fenced: false }
+
 test('the oldest answers of a project are removed for newer ones, and no others', async () => {
   const store = await openTestStore()
   onTestFinished(() => store.close())
@@ -150,8 +152,17 @@ test('the oldest answers of a project are removed for newer ones, and no others'
   const records = new RecordState()
   let at = 0
   const keep = async (ref: RecordRef) => {
-    await openRecord({ store, records, now: () => at++ }, ref, { fingerprint: 'f', keyId: 'ke1', maxRecords: 100 })
-    await closeRecord({ store, records }, ref, { fingerprint: 'f', status: 200, body: 'x'.repeat(1000) }, 8000)
+    await openRecord({ store, records, now: () => at++, thisHost }, ref, {
+      fingerprint: 'f',
+      keyId: 'ke1',
+      maxRecords: 100,
+    })
+    await closeRecord(
+      { store, records },
+      { ...ref, run: 0 },
+      { fingerprint: 'f', status: 200, body: 'x'.repeat(1000) },
+      8000,
+    )
   }
   const kept = async (ref: RecordRef) => (await readKept({ store }, ref)) !== null
   await keep({ projectId: other, key: 'a' })
@@ -192,12 +203,12 @@ async function boundedStore({ maxRecords, keyIdOf }: Bound) {
   const projectId = await ensureDefaultProject(store, 1)
   const clock = { now: dayMs }
   const records = new RecordState()
-  const parts = { store, records, now: () => clock.now++ }
+  const parts = { store, records, now: () => clock.now++, thisHost }
   const open = (key: string) =>
     openRecord(parts, { projectId, key }, { fingerprint: 'f', keyId: keyIdOf(key), maxRecords })
   const answer = (key: string, status = 200) =>
-    closeRecord(parts, { projectId, key }, { fingerprint: 'f', status, body: null })
-  const drop = (key: string) => dropRecord(parts, { projectId, key })
+    closeRecord(parts, { projectId, key, run: 0 }, { fingerprint: 'f', status, body: null })
+  const drop = (key: string) => dropRecord(parts, { projectId, key, run: 0 })
   const known = async () => {
     const rows = await store.db.selectFrom('idempotency').select('idempotency_key').orderBy('created_at').execute()
     return rows.map(({ idempotency_key }) => idempotency_key).join('')

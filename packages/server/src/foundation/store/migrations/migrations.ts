@@ -21,6 +21,7 @@ import { hosts } from './0020-hosts.ts'
 import { artifacts } from './0021-artifacts.ts'
 import { drains } from './0023-drains.ts'
 import { spread } from './0025-spread.ts'
+import { requestRunners } from './0026-request-runners.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -51,4 +52,5 @@ export const migrations: readonly string[] = [
   artifacts,
   drains,
   spread,
+  requestRunners,
 ]

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { inTime } from '../../foundation/async/in-time.ts'
+import type { AskRunner, RecordState } from '../../tenancy/idempotency/record-state.ts'
+import { Unreachable } from '../peers/peer-links.ts'
+import type { PeerVerbs } from '../peers/peer-verbs.ts'
+import type { OpenPeers } from './open-peers.ts'
+
+/** The path of the question whether a host runs a request with an `Idempotency-Key`. */
+const runningPath = '/peer/running'
+
+/** The time for the answer, with a new connection, in milliseconds. */
+const askTimeoutMs = 2_000
+
+const Asked = z.strictObject({ projectId: z.string().max(64), key: z.string().max(255) })
+
+const Running = z.object({ running: z.boolean() })
+
+/** Returns the verb that tells other hosts which requests this one runs. */
+export function runningVerb(records: RecordState): PeerVerbs {
+  return {
+    [runningPath]: async (question) => {
+      const { projectId, key } = Asked.parse(question)
+      return { running: records.runningOf(projectId).has(key) } satisfies z.infer<typeof Running>
+    },
+  }
+}
+
+/** Returns the function that asks another host if it runs a request. */
+export function askRunnerBy(peers: () => Pick<OpenPeers, 'ask'> | null): AskRunner {
+  return async (hostId, { projectId, key }) => {
+    const question = { projectId, key } satisfies z.infer<typeof Asked>
+    const answered = peers()?.ask(hostId, runningPath, question, AbortSignal.timeout(askTimeoutMs))
+    // A connection that is not made ends later than the time for the answer.
+    answered?.catch(() => {})
+    const answer = Running.safeParse(await inTime(answered ?? Promise.resolve(null), askTimeoutMs))
+    if (!answer.success) throw new Unreachable('the host did not say if it runs the request')
+    return answer.data.running
+  }
+}
