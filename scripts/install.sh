@@ -18,7 +18,7 @@ readonly PACKAGES=(
 	runc:runc ip:iproute2 skopeo:skopeo
 )
 readonly TRIXIE_KEYS=/usr/share/keyrings/debian-archive-trixie-stable
-readonly UNITS=/etc/systemd/system UNIT_NAMES=(holtd.service holt-runtimes.service)
+readonly UNITS=/etc/systemd/system UNIT_NAMES=(holtd.service holt-runtimes.service holt-drain.service)
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin DEBIAN_FRONTEND=noninteractive
 
 say() { printf '%s\n' "$*"; }
@@ -294,6 +294,8 @@ remove_compiled_code() {
 end_service() {
 	local dir
 	if systemd_runs; then
+		# First, because it moves runtimes of a fleet while the service runs.
+		! is_own_unit holt-drain.service || systemctl --quiet disable --now holt-drain.service 2>/dev/null || true
 		! is_own_unit holtd.service || systemctl --quiet disable --now holtd.service 2>/dev/null || true
 		! is_own_unit holt-runtimes.service || systemctl --quiet stop holt-runtimes.service 2>/dev/null || true
 	fi

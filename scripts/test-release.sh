@@ -131,7 +131,7 @@ try_system() {
 	step "$suite: install.sh: holt --help names its documentation" documentation_is_there "$suite"
 	step "$suite: install.sh: the documentation site is there" inside "$suite" test -s /usr/local/lib/holt/share/site/manifest.json
 	step "$suite: install.sh: holtd runs" expect_version "$suite" holtd version
-	step "$suite: install.sh: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
+	step "$suite: install.sh: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service holt-drain.service
 	step "$suite: install.sh uninstalls" inside "$suite" bash /usr/local/lib/holt/install.sh --uninstall
 	step "$suite: install.sh leaves nothing behind" leaves_nothing "$suite"
 
@@ -141,7 +141,7 @@ try_system() {
 	step "$suite: the package: holt runs" expect_version "$suite" holt --version
 	step "$suite: the package: holt --help names its documentation" documentation_is_there "$suite"
 	step "$suite: the package: the documentation site is there" inside "$suite" test -s /usr/lib/holt/share/site/manifest.json
-	step "$suite: the package: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service
+	step "$suite: the package: the units are correct" inside "$suite" systemd-analyze verify holtd.service holt-runtimes.service holt-drain.service
 	step "$suite: the package is purged" inside "$suite" apt-get -y -qq "${autoremove[@]}" purge holt
 	step "$suite: the package: apt keeps important packages alone" only_important_stay "$suite"
 	step "$suite: the package leaves nothing behind" leaves_nothing "$suite"

@@ -79,6 +79,7 @@ test('an uninstallation leaves nothing', async () => {
   await machine.takeCalls()
   expect(await succeed(uninstall)).toBe('Holt is removed.\n')
   expect(await machine.takeCalls()).toEqual([
+    'systemctl --quiet disable --now holt-drain.service',
     'systemctl --quiet disable --now holtd.service',
     'systemctl --quiet stop holt-runtimes.service',
     'holt down with /srv/second state',
@@ -136,15 +137,18 @@ describe('the files that an uninstallation finds', () => {
     expect(await succeed('ls /run/holt-ids')).toBe('200000\n')
   })
 
-  test.each(['holtd.service', 'holt-runtimes.service'])('a foreign %s is named, and not changed', async (name) => {
-    const foreign = `[Service]\nExecStart=/srv${home}/bin/holtd serve\nExecStop=${home}/bin/holtd-mine\n`
-    await machine.put(`${units}/${name}`, foreign)
-    await machine.takeCalls()
-    expect(await succeed(uninstall)).toContain(`${units}/${name} stays: it does not belong to this installation.\n`)
-    expect(await machine.read(`${units}/${name}`)).toBe(foreign)
-    expect((await machine.takeCalls()).filter((call) => call.endsWith(name))).toEqual([])
-    expect(await succeed(`ls ${units}`)).toBe(`${name}\n`)
-  })
+  test.each(['holtd.service', 'holt-runtimes.service', 'holt-drain.service'])(
+    'a foreign %s is named, and not changed',
+    async (name) => {
+      const foreign = `[Service]\nExecStart=/srv${home}/bin/holtd serve\nExecStop=${home}/bin/holtd-mine\n`
+      await machine.put(`${units}/${name}`, foreign)
+      await machine.takeCalls()
+      expect(await succeed(uninstall)).toContain(`${units}/${name} stays: it does not belong to this installation.\n`)
+      expect(await machine.read(`${units}/${name}`)).toBe(foreign)
+      expect((await machine.takeCalls()).filter((call) => call.endsWith(name))).toEqual([])
+      expect(await succeed(`ls ${units}`)).toBe(`${name}\n`)
+    },
+  )
 
   test('an edited unit of this installation is removed', async () => {
     await machine.put(`${units}/holtd.service`, `[Service]\nExecStart = -"${home}/bin/holtd" serve\n`)

@@ -7,6 +7,8 @@ const usage = `holtd: the Holt service
   holtd [serve]          run the service
   holtd doctor [--json]  check this machine; a line that begins with FIX: has the command that repairs a fault
   holtd halt             end the processes of all runtimes, before the machine goes down; the service must not run
+  holtd leave            move the runtimes of this host of a fleet to other hosts, before the machine goes down; the service must run
+  holtd return           let this host have new runtimes again, if leave has cordoned it
   holtd purge            remove every runtime and kernel object of the installation
   holtd export FILE [--force]           write the store to a file, or with - to stdout; the service may run
   holtd import FILE [--keep-webhooks]   fill an empty store from such a file, or with - from stdin
@@ -40,7 +42,7 @@ const optionOf: Readonly<Record<string, string>> = {
 }
 
 /** The verbs that warn of unknown settings on stderr. The service itself warns in its log. */
-const warningVerbs = ['doctor', 'halt', 'purge', 'export', 'import', 'join']
+const warningVerbs = ['doctor', 'halt', 'leave', 'return', 'purge', 'export', 'import', 'join']
 
 /**
  * Runs a verb and returns the exit code: 0 done, 1 failed, 2 wrong arguments or settings. Returns
@@ -70,6 +72,10 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
       return settings(parseConfig(process.env))
     case 'halt':
       return halt(parseConfig(whereRuntimesAre(process.env)))
+    case 'leave':
+      return leave(parseConfig(process.env))
+    case 'return':
+      return comeBack(parseConfig(process.env))
     case 'purge':
       return purge(parseConfig(process.env))
     case 'join':
@@ -132,6 +138,16 @@ async function halt(config: ServerConfig): Promise<number> {
   const left = await (await import('./daemon/halt.ts')).halt(config)
   for (const line of left) process.stderr.write(`error: could not end ${line}\n`)
   return left.length === 0 ? 0 : 1
+}
+
+async function leave(config: ServerConfig): Promise<number> {
+  process.stderr.write(await (await import('./daemon/leave.ts')).leave(config))
+  return 0
+}
+
+async function comeBack(config: ServerConfig): Promise<number> {
+  process.stderr.write(await (await import('./daemon/leave.ts')).comeBack(config))
+  return 0
 }
 
 async function purge(config: ServerConfig): Promise<number> {

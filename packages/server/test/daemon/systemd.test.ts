@@ -14,6 +14,7 @@ const run = promisify(execFile)
 const units = fileURLToPath(new URL('../../../../deploy/systemd', import.meta.url))
 const unit = join(units, 'holtd.service')
 const unitOfRuntimes = join(units, 'holt-runtimes.service')
+const unitOfDrain = join(units, 'holt-drain.service')
 const hasAnalyze = await run('systemd-analyze', ['--version']).then(
   () => true,
   () => false,
@@ -63,9 +64,24 @@ test('runtimes survive a stop of the service, and end before their disks are unm
   expect(runtimes?.match(settings)).toEqual(service?.match(settings))
 })
 
+test('a machine that goes down drains while the service runs, and a restart of the service drains nothing', async () => {
+  const [service, drain] = await Promise.all([unit, unitOfDrain].map((path) => readFile(path, 'utf8')))
+  expect(drain).toMatch(/^After=holtd\.service$/m)
+  expect(drain).toMatch(/^WantedBy=holtd\.service$/m)
+  expect(drain).toMatch(/^RemainAfterExit=yes$/m)
+  // A start that fails must not keep the stop from draining (systemd.service(5), ExecStop).
+  expect(drain).toMatch(/^ExecStart=-/m)
+  expect(drain).not.toMatch(/^(?:PartOf|BindsTo|Requires|Before)=/m)
+  expect(service).not.toContain('holt-drain')
+  const settings = /^(?:Environment|EnvironmentFile|RequiresMountsFor|WorkingDirectory)=.*$/gm
+  expect(drain?.match(settings)).toEqual(service?.match(settings))
+})
+
 test.each([
   [unit, /^ExecStart=(\S+) serve$/m],
   [unitOfRuntimes, /^ExecStop=(\S+) halt$/m],
+  [unitOfDrain, /^ExecStart=-(\S+) return$/m],
+  [unitOfDrain, /^ExecStop=(\S+) leave$/m],
 ])('%s starts the installed program', async (path, command) => {
   const [, program = ''] = command.exec(await readFile(path, 'utf8')) ?? []
   const root = fileURLToPath(new URL('../../../../', import.meta.url))
@@ -77,11 +93,11 @@ test.skipIf(!hasAnalyze)(
   `systemd accepts every line of the units (${hasAnalyze ? 'ready' : 'no systemd-analyze'})`,
   async () => {
     const dir = await makeDir()
-    const here = [unit, unitOfRuntimes].map((path) => join(dir, basename(path)))
+    const here = [unit, unitOfRuntimes, unitOfDrain].map((path) => join(dir, basename(path)))
     for (const path of here) {
       const text = await readFile(join(units, basename(path)), 'utf8')
       // The program of an installation is not on this machine.
-      await writeFile(path, text.replace(/^(Exec\w+=)\S+/gm, `$1${process.execPath}`))
+      await writeFile(path, text.replace(/^(Exec\w+=-?)[^\s-]\S*/gm, `$1${process.execPath}`))
     }
     const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...here])
     expect(`${stdout}${stderr}`.split('\n').filter((line) => /holt\S*\.service/.test(line))).toEqual([])
