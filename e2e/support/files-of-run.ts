@@ -28,8 +28,8 @@ export const aboutLives: readonly string[] = [
 /** Files that take a minute or two. A short run draws one. */
 export const slow: readonly string[] = ['code-interpreter', 'console-build', 'console-stories', 'console-terminal']
 
-/** Files that take five minutes or more. Only a long run has them. */
-export const slowest: readonly string[] = ['console-pages']
+/** Files that take several minutes. Only a long run has them. */
+export const slowest: readonly string[] = ['console-pages', 'fleet-moves']
 
 /** The chaos tests that measure nothing: others may run beside them. A short run draws two. */
 export const crashFiles: readonly string[] = [

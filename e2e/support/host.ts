@@ -4,13 +4,13 @@ import { service } from './facts.ts'
 import { findService } from './service-process.ts'
 
 /** The cgroups of a runtime, one for each hierarchy of the host. */
-export function cgroupsOf(runtimeId: string): string[] {
+export function cgroupsOf(runtimeId: string, installationId = service.installationId): string[] {
   const root = '/sys/fs/cgroup'
   const hierarchies = [root, ...readdirSync(root).map((name) => join(root, name))]
   return hierarchies.flatMap((hierarchy) => {
     try {
       return readdirSync(hierarchy, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory() && entry.name.includes(service.installationId))
+        .filter((entry) => entry.isDirectory() && entry.name.includes(installationId))
         .map((entry) => join(hierarchy, entry.name, runtimeId))
         .filter((path) => readdirSync(path).length > 0)
     } catch {
@@ -20,8 +20,8 @@ export function cgroupsOf(runtimeId: string): string[] {
 }
 
 /** Every process of a runtime, as the host sees it. */
-export function processesOf(runtimeId: string): number[] {
-  const lines = cgroupsOf(runtimeId).flatMap((path) => {
+export function processesOf(runtimeId: string, installationId = service.installationId): number[] {
+  const lines = cgroupsOf(runtimeId, installationId).flatMap((path) => {
     try {
       return readFileSync(join(path, 'cgroup.procs'), 'utf8').split('\n')
     } catch {

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { killRuntime } from '../kill-runtime.ts'
 import { mainFile, nodeBinary, repository, type Settings } from '../service-process.ts'
 import { until } from '../until.ts'
 import type { FleetNetwork, Place } from './fleet-network.ts'
@@ -132,6 +133,12 @@ export class FleetHost {
   /** Ends the daemon by `kill -9`. Its runtimes continue. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')
+  }
+
+  /** Ends the daemon and all processes of its runtimes at once. Its disk stays. */
+  async powerOff(): Promise<void> {
+    await this.kill()
+    for (const id of readdirSync(join(this.stateDir, 'runtimes'))) await killRuntime(id, this.installationId)
   }
 
   /** Stops the daemon in order. */

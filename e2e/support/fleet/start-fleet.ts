@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { mainFile, nodeBinary, type Settings, serviceEnvironment } from '../serv
 import { FleetHost } from './fleet-host.ts'
 import { FleetNetwork, type Place } from './fleet-network.ts'
 import { Outside, outsideName } from './outside.ts'
+import { type ObjectsKind, type SharedObjects, shareObjects } from './shared-objects.ts'
 
 /** The shortest times that the settings allow, in seconds. */
 const times = { HOLT_FLEET_SUSPECT: '10', HOLT_FLEET_FENCE: '12', HOLT_FLEET_VERDICT: '15', HOLT_FLEET_DUTY: '10' }
@@ -19,13 +20,14 @@ export interface Fleet extends AsyncDisposable {
   readonly network: FleetNetwork
   readonly cluster: Cluster
   readonly outside: Outside
+  readonly objects: SharedObjects
 }
 
 /**
  * Starts hosts in namespaces of their own over one PostgreSQL. The fleet begins as an operator
  * begins one: with an export of the service under test, whose templates all hosts get.
  */
-export async function startFleet(size: number): Promise<Fleet> {
+export async function startFleet(size: number, kind: ObjectsKind = 'a directory'): Promise<Fleet> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-fleet-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
@@ -34,7 +36,9 @@ export async function startFleet(size: number): Promise<Fleet> {
   const cluster = undo.use(await startCluster({ durable: true, listen }))
   await cluster.run('CREATE DATABASE holt')
   const outside = undo.use(await Outside.listen(network.addressOf('outside')))
-  const settings = await settingsOf({ dir, network, outside })
+  const place = { dir: join(dir, 'objects'), address: network.addressOf('outside') }
+  const objects = undo.use(await shareObjects(kind, place))
+  const settings = settingsOf({ objects, network, outside })
   const hosts = Array.from({ length: size }, (_, index): FleetHost => {
     const place: Place = `host-${index + 1}`
     return new FleetHost({ place, network, dir: join(dir, place), settings })
@@ -43,25 +47,23 @@ export async function startFleet(size: number): Promise<Fleet> {
   await fill(hosts, dir)
   for (const host of hosts) await host.start()
   const parts = undo.move()
-  return { hosts, network, cluster, outside, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+  return { hosts, network, cluster, outside, objects, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
-async function settingsOf({
-  dir,
+function settingsOf({
+  objects,
   network,
   outside,
 }: {
-  readonly dir: string
+  readonly objects: SharedObjects
   readonly network: FleetNetwork
   readonly outside: Outside
-}): Promise<Settings> {
-  const objects = join(dir, 'objects')
-  await mkdir(objects, { mode: 0o700 })
+}): Settings {
   return {
     ...times,
+    ...objects.settings,
     HOLT_FLEET: '1',
     HOLT_DATABASE_URL: `postgres://holt@${network.addressOf('database')}/holt`,
-    HOLT_OBJECT_STORE: `file://${objects}`,
     HOLT_EGRESS_ALLOWED_NETWORKS: network.range,
     HOLT_EGRESS_OVERRIDES: `${outsideName}:80=${network.addressOf('outside')}:${outside.port}`,
   }
