@@ -1,5 +1,9 @@
 import { type CreateRuntime, HoltError } from '@holt/protocol'
+import { fromEngineError, isEngineError } from '../../foundation/errors/engine-errors.ts'
+import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
+import { isDiskFull } from '../../foundation/store/disk-full.ts'
 import { type Forwarder, HostRefused } from '../../foundation/wire/forwarder.ts'
+import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
 import type { Api } from '../api.ts'
 import { type AdmittedRequest, forwardTo } from './forward-route.ts'
 
@@ -12,7 +16,8 @@ interface ReadCreate extends AdmittedRequest {
 
 /**
  * Answers a create on the host that placement chooses: here with the result of `here`, or with null
- * after another host has answered. The answering host writes the audit entry.
+ * after another host has answered. The answering host writes the audit entry. This one writes it if
+ * all hosts refuse.
  */
 export async function placeRequest<Result>(
   service: Api,
@@ -29,10 +34,7 @@ export async function placeRequest<Result>(
       projectId: caller.projectId,
       create,
       requestId: request.id,
-      here: () => {
-        isAudited = true
-        return here()
-      },
+      here,
       there: async (owned) => {
         try {
           await forwardTo(service, forwarder, {
@@ -43,13 +45,32 @@ export async function placeRequest<Result>(
           return null
         } catch (error) {
           // The host has written an entry for the request that it could not do.
-          isAudited ||= error instanceof HoltError
+          isAudited ||= error instanceof HoltError && !isRefusal(error)
           throw error
         }
       },
     })
   } catch (error) {
-    if (isAudited && entry !== null) service.audit.drop(entry)
+    const isUnaudited = isAudited || create.dry_run === true
+    if (isUnaudited && entry !== null) service.audit.drop(entry)
     throw error instanceof HostRefused ? error.answer : error
+  }
+}
+
+/**
+ * Answers a create that another host has placed here. Drops the audit entry of a refusal: that host
+ * may ask others, and writes one entry.
+ */
+export async function answerPlaced<Result>(
+  { audit }: Pick<Api, 'audit'>,
+  entry: OpenEntry | null,
+  answer: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await answer()
+  } catch (error) {
+    const isRefused = isDiskFull(error) || isRefusal(isEngineError(error) ? fromEngineError(error) : error)
+    if (isRefused && entry !== null) audit.drop(entry)
+    throw error
   }
 }

@@ -29,7 +29,7 @@ import { registeredPath } from '../telemetry/observe-requests.ts'
 import { recognise } from './connections.ts'
 import { forwardRoute, mayBeElsewhere } from './forward-route.ts'
 import { goneSignal } from './gone-signal.ts'
-import { placeRequest } from './place-request.ts'
+import { answerPlaced, placeRequest } from './place-request.ts'
 import { type KeptFor, readJson } from './read-json.ts'
 import type { RequestAccounts } from './request-accounts.ts'
 import { sendAnswer } from './send-answer.ts'
@@ -165,7 +165,7 @@ type Answered = { readonly answer: Answer; readonly replayed: boolean } | null
 async function answerRequest(service: Api, incoming: Incoming): Promise<Answered> {
   const { route, request, reply, memory, end, forwarder } = incoming
   const { caller, entry } = request.admitted ?? { caller: null, entry: null }
-  const isPlaced = forwarder !== null && route.runsOn === 'placed' && vouchOf(request.raw.socket) === null
+  const isVouched = vouchOf(request.raw.socket) !== null
   const { json, ...parsed } = await parseRequest(route, request, memory)
   // A body may arrive slowly, and its key may have become invalid meanwhile.
   if (caller !== null && route.body.type === 'json')
@@ -174,7 +174,8 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<Answered
       proof: () => proofOf(service, request.raw),
     })
   const here = () => answerHere(service, incoming, parsed)
-  if (!isPlaced || caller === null) return here()
+  if (forwarder === null || route.runsOn !== 'placed' || caller === null) return here()
+  if (isVouched) return answerPlaced(service, entry, here)
   const create = parsed.body as CreateRuntime
   return placeRequest(service, forwarder, { create, json, route, caller, entry, end, request, reply }, here)
 }
@@ -182,7 +183,7 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<Answered
 /** Answers a parsed request on this host. */
 async function answerHere(
   service: Api,
-  { name, route, handle, request, reply, memory }: Incoming,
+  { name, route, handle, request, reply, memory, forwarder }: Incoming,
   parsed: Omit<Awaited<ReturnType<typeof parseRequest>>, 'json'>,
 ): Promise<{ readonly answer: Answer; readonly replayed: boolean }> {
   const { caller, entry } = request.admitted ?? { caller: null, entry: null }
@@ -209,7 +210,9 @@ async function answerHere(
     }) as unknown as AnyCall
   const key = request.headers['idempotency-key']
   const isDry = isDryRun(route, parsed.body)
-  if (entry !== null && route.hasDryRun === true) service.audit[isDry ? 'drop' : 'release'](entry)
+  // Another host may answer a placed request after this one has refused it.
+  const isHeld = forwarder !== null && route.runsOn === 'placed'
+  if (entry !== null && route.hasDryRun === true && (isDry || !isHeld)) service.audit[isDry ? 'drop' : 'release'](entry)
   if (isDry && key !== undefined) requireKey(String(key))
   if (caller === null || route.method !== 'POST' || key === undefined || isDry)
     return { answer: await handle(callWith({ newId: makeId, operation: () => null }, parsed.body)), replayed: false }

@@ -3,10 +3,10 @@ import { HoltError } from '@holt/protocol'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
 import type { Log } from '../../foundation/log.ts'
+import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
 import { DemandRates } from './demand-rates.ts'
 import type { Cannot, Need, OfferAnswer } from './need.ts'
 import type { OwnFacts } from './own-facts.ts'
-import { isRefusal } from './placed-refusals.ts'
 import type { PlacementMetrics } from './placement-metrics.ts'
 
 /** The hosts that a runtime is tried on, one after the refusal of another. */

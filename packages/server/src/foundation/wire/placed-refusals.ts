@@ -1,5 +1,5 @@
 import { HoltError } from '@holt/protocol'
-import { HostRefused } from '../../foundation/wire/forwarder.ts'
+import { HostRefused } from './forwarder.ts'
 
 /** The errors with which a host refuses a runtime that another one may have room for. */
 const refusals: ReadonlySet<string> = new Set(['capacity_exhausted', 'disk_full'])
