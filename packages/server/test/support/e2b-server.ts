@@ -39,6 +39,11 @@ export async function startE2bServer(
   const settings = { HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0', HOLT_E2B: 'on', ...env }
   const config = { ...parseConfig(settings), ...(await testDatabase(stateDir)) }
   const server = await startTestServer({ ...options, config }, stateDir)
+  return withE2b(server)
+}
+
+/** Returns a server with a client of E2B. */
+export function withE2b(server: TestServer): E2bServer {
   return { ...server, e2b: (method, path, ask = {}) => send(server, { method, path, ask }) }
 }
 

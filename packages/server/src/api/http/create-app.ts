@@ -9,7 +9,7 @@ import { fencedError } from '../../foundation/host/require-own.ts'
 import { noteProxies, TrustedProxies } from '../../foundation/request/client-address.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
 import { closeAfterLongBody, dropRestOfBody } from '../../foundation/wire/drop-rest-of-body.ts'
-import type { FleetWire } from '../../foundation/wire/forwarder.ts'
+import type { FleetWire, Forwarder } from '../../foundation/wire/forwarder.ts'
 import { requireOneFraming } from '../../foundation/wire/one-framing.ts'
 import { answerOnSocket, sendError, standingHeaders } from '../../foundation/wire/send-error.ts'
 import { claimsUpgrade, openUpgrades, type UpgradeHandler } from '../../foundation/wire/upgrades.ts'
@@ -39,8 +39,11 @@ interface Entry {
   readonly upgrades: UpgradeHandler
 }
 
-/** Makes an entry, with the accounts that all requests share. */
-export type MakeEntry = (service: Api, accounts: RequestAccounts) => Entry
+/**
+ * Makes an entry, with the accounts that all requests share. `forwarder` sends requests to the
+ * other hosts that own their subjects; null: there are none.
+ */
+export type MakeEntry = (service: Api, accounts: RequestAccounts, forwarder: Forwarder | null) => Entry
 
 /** The parts of the application besides the table of routes. */
 export interface AppParts {
@@ -67,14 +70,12 @@ export function createApp(
   { mounts = [], entries: makers = [], fleet = null }: AppParts = {},
 ): FastifyInstance {
   const accounts = new RequestAccounts(service.limits)
-  const entries = makers.map((make) => make(service, accounts))
   const forwarder = fleet?.forwarder ?? null
+  const entries = makers.map((make) => make(service, accounts, forwarder))
   const ownUpgrades = [portUpgrades(service, forwarder), attachUpgrades(service, forwarder)]
-  const upgradeHandlers: readonly UpgradeHandler[] = [
-    refusedWhileFenced(service),
-    ...entries.map(({ upgrades }) => upgrades),
-    ...ownUpgrades,
-  ]
+  // The fence of a forwarded request was checked when it was accepted.
+  const peerUpgrades: readonly UpgradeHandler[] = [...entries.map(({ upgrades }) => upgrades), ...ownUpgrades]
+  const upgradeHandlers: readonly UpgradeHandler[] = [refusedWhileFenced(service), ...peerUpgrades]
   const answerForPort = portRequests(service, forwarder)
   const app = fastify({
     logger: false,
@@ -84,7 +85,9 @@ export function createApp(
     forceCloseConnections: true,
     return503OnClosing: false,
     serverFactory: (answerByRoute) => {
-      fleet?.serveWith(makePeerServer(service, { upgradeHandlers: ownUpgrades, answerByRoute, answerForPort }))
+      fleet?.serveWith(
+        makePeerServer(service, { entries, upgradeHandlers: peerUpgrades, answerByRoute, answerForPort }),
+      )
       return makeHttpServer(service, { entries, upgradeHandlers, answerByRoute, answerForPort })
     },
     routerOptions: { querystringParser: () => ({}), maxParamLength: service.limits.maxHeaderBytes },
@@ -126,14 +129,11 @@ function refusedWhileFenced({ thisHost }: Api): UpgradeHandler {
   return { claims: () => thisHost.fenced, open: () => Promise.reject(fencedError()) }
 }
 
-interface PeerServerParts {
+interface ServerParts {
+  readonly entries: readonly Entry[]
   readonly upgradeHandlers: readonly UpgradeHandler[]
   readonly answerByRoute: RequestListener
   readonly answerForPort: PortRequests
-}
-
-interface ServerParts extends PeerServerParts {
-  readonly entries: readonly Entry[]
 }
 
 function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute, answerForPort }: ServerParts): Server {
@@ -195,7 +195,7 @@ const addedHeaderBytes = 1024
  */
 function makePeerServer(
   service: Api,
-  { upgradeHandlers, answerByRoute, answerForPort }: PeerServerParts,
+  { entries, upgradeHandlers, answerByRoute, answerForPort }: ServerParts,
 ): (connection: Duplex) => void {
   const { limits, log } = service
   const server = makeServer(limits, { upgradeHandlers, maxHeaderBytes: limits.maxHeaderBytes + addedHeaderBytes })
@@ -205,6 +205,9 @@ function makePeerServer(
     mergePieces(request)
     dropRestOfBody(request, response)
     response.setMaxListeners(32)
+    // The other host has decided which API answers.
+    const isOfEntry = vouchOf(request.socket)?.surface !== undefined
+    if (isOfEntry && entries.some((entry) => entry.answers(request, response, () => {}))) return
     if (!answerForPort(request, response)) answerByRoute(request, response)
   })
   server.on('clientError', brokenRequests(service))

@@ -9,16 +9,22 @@ import type { E2bRequest } from './e2b-request.ts'
 export function auditCall(
   { audit }: Api,
   { request, response, requestId }: E2bRequest,
-  { route, params, ...call }: Pick<AuditedCall, 'projectId' | 'kind' | 'key' | 'params'> & { readonly route: string },
+  {
+    route,
+    params,
+    held = false,
+    ...call
+  }: Pick<AuditedCall, 'projectId' | 'kind' | 'key' | 'params'> & { readonly route: string; readonly held?: boolean },
 ): OpenEntry {
-  const entry = audit.begin({
+  const begun = {
     ...call,
     // The address of a client that has disconnected is unknown.
     address: clientAddress(request) ?? 'unknown',
     route: `e2b.${route}`,
     params: auditedParams(params),
     requestId,
-  })
+  }
+  const entry = audit.begin(begun, { held })
   response.once('close', () => audit.end(entry, response.headersSent ? response.statusCode : null))
   return entry
 }

@@ -11,4 +11,6 @@ export interface E2bRequest {
   readonly query: string
   /** The route for metrics and logs: `none` until one is found. */
   route: string
+  /** True for a create that another host has placed here. */
+  isPlaced: boolean
 }

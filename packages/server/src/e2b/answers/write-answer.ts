@@ -1,9 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { E2bError } from '@holt/e2b'
+import { HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
+import { vouchOf } from '../../foundation/request/vouch.ts'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
-import { standingHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
+import { errorBody, movedHeaders, standingHeaders, toHoltError } from '../../foundation/wire/send-error.ts'
 import { asE2bError } from './as-e2b-error.ts'
 import type { E2bRequest } from './e2b-request.ts'
 
@@ -41,8 +43,15 @@ export function writeError(service: Api, asked: E2bRequest, error: unknown): voi
     response.destroy()
     return
   }
-  const { status, body: json, headers } = e2bErrorOf(service, error, requestId)
-  writeAnswer(asked, { status, json, headers })
+  const { request, isPlaced } = asked
+  const isOther = vouchOf(request.socket) !== null
+  const failure = error instanceof E2bError || !isOther ? error : toHoltError(error, service.log, requestId)
+  const { status, body, headers } = e2bErrorOf(service, failure, requestId)
+  const moved = failure instanceof HoltError ? movedHeaders(failure, request) : {}
+  // The host that has placed it reads why it failed, and perhaps asks the next one.
+  const isRead = isPlaced && status >= 500 && failure instanceof HoltError
+  const json = isRead ? errorBody(failure, requestId) : body
+  writeAnswer(asked, { status, json, headers: { ...headers, ...moved } })
 }
 
 /** Returns the error that a client sees for a thrown value. An unexpected value is logged. */

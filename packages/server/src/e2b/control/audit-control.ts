@@ -8,10 +8,17 @@ import type { ControlRoute } from './control-call.ts'
 
 /**
  * Begins the audit entry of a request to the control plane. Returns null if the route only reads.
+ * With `held`, another host may write it.
  */
 export function auditControl(
   service: Api,
-  { match, route, caller, asked }: { match: ControlMatch; route: ControlRoute; caller: Caller; asked: E2bRequest },
+  {
+    match,
+    route,
+    caller,
+    asked,
+    held,
+  }: { match: ControlMatch; route: ControlRoute; caller: Caller; asked: E2bRequest; held: boolean },
 ): OpenEntry | null {
   if (route.reads) return null
   const { sandboxID, templateID } = match.params
@@ -24,5 +31,6 @@ export function auditControl(
       ...(sandboxID === undefined ? {} : { runtime_id: sandboxID }),
       ...(templateID === undefined ? {} : { template_id: templateID }),
     },
+    held,
   })
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { IdKind, Scope } from '@holt/protocol'
+import type { CreateRuntime, IdKind, Scope } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Api } from '../../api/api.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
@@ -32,6 +32,12 @@ export interface ControlRoute {
   /** True if it only reads: it has no entry in the audit log. */
   readonly reads: boolean
   readonly handle: (call: ControlCall<never, never>) => Promise<E2bAnswer>
+  /**
+   * Returns the runtime that the request wants, by which a host is chosen. Absent: it creates none.
+   */
+  readonly creates?: (call: ControlCall<never, never>) => Promise<CreateRuntime>
+  /** True if a paused runtime resumes for the request. */
+  readonly wakes: boolean
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : unknown
@@ -41,6 +47,8 @@ interface Definition<Body, Query> {
   readonly body?: Body
   readonly query?: Query
   readonly handle: (call: ControlCall<Parsed<Body>, Parsed<Query>>) => Promise<E2bAnswer>
+  readonly creates?: (call: ControlCall<Parsed<Body>, Parsed<Query>>) => Promise<CreateRuntime>
+  readonly wakes?: boolean
 }
 
 /** Makes a route. A route with a scope that ends in `:read` only reads. */
@@ -49,8 +57,13 @@ export function route<Body extends z.ZodType | undefined, Query extends z.ZodTyp
   body,
   query,
   handle,
+  creates,
+  wakes = false,
 }: Definition<Body, Query>): ControlRoute {
   // The parsed parts of a call are those of its own schemas.
-  const untyped = handle as unknown as ControlRoute['handle']
-  return { scope, body: body ?? null, query: query ?? null, reads: scope.endsWith(':read'), handle: untyped }
+  const untyped = { handle, ...(creates === undefined ? {} : { creates }) } as unknown as Pick<
+    ControlRoute,
+    'handle' | 'creates'
+  >
+  return { scope, body: body ?? null, query: query ?? null, reads: scope.endsWith(':read'), wakes, ...untyped }
 }

@@ -27,7 +27,7 @@ import type { E2bConfig } from '../../foundation/config/e2b-settings.ts'
 import { sandboxDetail } from '../sandbox/present-sandbox.ts'
 import { changeNetwork } from './change-network.ts'
 import { type ControlRoute, route } from './control-call.ts'
-import { createSandbox } from './create-sandbox.ts'
+import { createSandbox, wantedRuntime } from './create-sandbox.ts'
 import { findLive } from './find-live.ts'
 import { forkSandbox } from './fork-sandbox.ts'
 import { listRunning, listSandboxes } from './list-sandboxes.ts'
@@ -62,11 +62,13 @@ export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'
     scope: 'runtime:write',
     body: NewSandbox,
     handle: (call) => createSandbox(call, usualTimeout),
+    creates: (call) => wantedRuntime(call, usualTimeout),
   }),
   createSandboxV1: route({
     scope: 'runtime:write',
     body: NewSandbox,
     handle: (call) => createSandbox(call, timeoutV1),
+    creates: (call) => wantedRuntime(call, timeoutV1),
   }),
   listSandboxes: route({ scope: 'runtime:read', query: ListSandboxes, handle: listSandboxes }),
   listSandboxesV1: route({ scope: 'runtime:read', query: ListSandboxesV1, handle: listRunning }),
@@ -83,13 +85,15 @@ export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'
     scope: 'runtime:write',
     body: ConnectSandbox,
     handle: (call) => connectSandbox(call, usualTimeout),
+    wakes: true,
   }),
   connectSandboxV1: route({
     scope: 'runtime:write',
     body: ConnectSandbox,
     handle: (call) => connectSandbox(call, timeoutV1),
+    wakes: true,
   }),
-  resumeSandbox: route({ scope: 'runtime:write', body: ConnectSandbox, handle: resumeSandbox }),
+  resumeSandbox: route({ scope: 'runtime:write', body: ConnectSandbox, handle: resumeSandbox, wakes: true }),
   pauseSandbox: route({ scope: 'runtime:write', body: PauseSandbox, handle: pauseSandbox }),
   setTimeout: route({ scope: 'runtime:write', body: SetTimeout, handle: setSandboxTimeout }),
   refreshSandbox: route({ scope: 'runtime:write', body: Refresh, handle: refreshSandbox }),

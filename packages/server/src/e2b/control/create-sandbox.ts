@@ -16,14 +16,35 @@ import { policyOf } from './sandbox-egress.ts'
  * for a pause. Requests resume it only if the create says so.
  */
 export async function createSandbox(
-  { service, caller, body, newId }: ControlCall<NewSandbox, unknown>,
+  call: ControlCall<NewSandbox, unknown>,
   defaultTimeoutSecs: (config: E2bConfig) => number,
 ): Promise<E2bAnswer> {
+  const { service, caller, body, newId } = call
+  const config = e2bConfig(service)
+  const request = await wantedRuntime(call, defaultTimeoutSecs)
+  const row = await createRuntime(service, {
+    projectId: caller.projectId,
+    runtimeId: newId('runtime'),
+    request,
+    sandbox: JSON.stringify(settingsOf(config, body)),
+    pauseKind: body.autoPauseMemory === false ? 'filesystem' : 'memory',
+    imageOf: (template) => imageToUse(service, template),
+  })
+  const egress = { asked: body.allow_internet_access ?? null, given: request.network_policy !== null }
+  service.log.info({ runtime_id: row.runtime_id, mode: config.egress, egress }, 'a client of E2B made a sandbox')
+  return { status: 201, json: presentSandbox(service, row) }
+}
+
+/** Returns the runtime that a create asks for. Throws if the service does not grant it. */
+export async function wantedRuntime(
+  { service, caller, body }: ControlCall<NewSandbox, unknown>,
+  defaultTimeoutSecs: (config: E2bConfig) => number,
+): Promise<CreateRuntime> {
   refuseAbsent(body)
   const config = e2bConfig(service)
   const network_policy = policyOf(config, { internet: body.allow_internet_access, network: body.network })
   const source = await findByName(service, caller.projectId, body.templateID)
-  const request: CreateRuntime = {
+  return {
     ...asSource(source),
     env: body.envVars ?? {},
     metadata: body.metadata ?? {},
@@ -34,17 +55,6 @@ export async function createSandbox(
     network_policy,
     secrets: [],
   }
-  const row = await createRuntime(service, {
-    projectId: caller.projectId,
-    runtimeId: newId('runtime'),
-    request,
-    sandbox: JSON.stringify(settingsOf(config, body)),
-    pauseKind: body.autoPauseMemory === false ? 'filesystem' : 'memory',
-    imageOf: (template) => imageToUse(service, template),
-  })
-  const egress = { asked: body.allow_internet_access ?? null, given: network_policy !== null }
-  service.log.info({ runtime_id: row.runtime_id, mode: config.egress, egress }, 'a client of E2B made a sandbox')
-  return { status: 201, json: presentSandbox(service, row) }
 }
 
 /** Refuses wishes that this service does not grant. Silence would break the program later. */

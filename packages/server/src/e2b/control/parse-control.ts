@@ -12,11 +12,16 @@ export function parseWith(schema: z.ZodType, value: unknown, prefix: '' | '/quer
 }
 
 /**
- * Reads and parses the body of a request. An absent one counts as an empty object, also with a
- * `Content-Type`, which old clients send with every request.
+ * Reads and parses the body of a request, and returns it as it was sent, too. An absent one counts
+ * as an empty object, also with a `Content-Type`, which old clients send with every request.
  */
-export async function parseBody(request: IncomingMessage, kept: KeptFor, schema: z.ZodType): Promise<unknown> {
+export async function parseBody(
+  request: IncomingMessage,
+  kept: KeptFor,
+  schema: z.ZodType,
+): Promise<{ readonly json: unknown; readonly body: unknown }> {
   const { headers } = request
+  const parse = (json: unknown) => ({ json, body: parseWith(schema, json) })
   const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
-  return hasBody ? readJson(request, kept, (value) => parseWith(schema, value)) : parseWith(schema, {})
+  return hasBody ? readJson(request, kept, parse) : parse({})
 }

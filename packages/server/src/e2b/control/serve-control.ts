@@ -1,8 +1,9 @@
 import { type ControlMatch, E2bError, isAbsentPath, matchControl, readQuery, uploadPath } from '@holt/e2b'
-import { makeId } from '@holt/protocol'
+import { type CreateRuntime, HoltError, makeId } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { recognise } from '../../api/http/connections.ts'
 import { goneSignal } from '../../api/http/gone-signal.ts'
+import { answerPlaced } from '../../api/http/place-request.ts'
 import type { KeptFor } from '../../api/http/read-json.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
@@ -10,9 +11,12 @@ import { noteSubject } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { clientAddress } from '../../foundation/request/client-address.ts'
 import { actFor, noteCaller } from '../../foundation/request/request-context.ts'
+import { vouchOf } from '../../foundation/request/vouch.ts'
+import type { Forwarder } from '../../foundation/wire/forwarder.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
-import { authenticate, requireScope } from '../../tenancy/auth/authenticate.ts'
+import { requireScope } from '../../tenancy/auth/authenticate.ts'
+import { requireStillValid, vouchedCaller } from '../../tenancy/auth/vouched-caller.ts'
 import { answerOnce, type RequestIds } from '../../tenancy/idempotency/answer-once.ts'
 import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
@@ -20,31 +24,54 @@ import { type E2bAnswer, writeAnswer } from '../answers/write-answer.ts'
 import { auditControl } from './audit-control.ts'
 import type { ControlCall, ControlRoute } from './control-call.ts'
 import { controlHandlers } from './control-handlers.ts'
+import { type ForwardedControl, forwardControl, ownedBy, placeControl } from './forward-control.ts'
 import { parseBody, parseWith } from './parse-control.ts'
 import { serveUpload } from './uploaded-files.ts'
 
-/** Answers a request to the control plane. A thrown error becomes its answer. */
-export async function serveControl(service: Api, accounts: RequestAccounts, asked: E2bRequest): Promise<void> {
+/** The parts that all requests to the control plane share. */
+interface ControlParts {
+  readonly accounts: RequestAccounts
+  /** Sends the request to another host. Null: this host answers. */
+  readonly forwarder: Forwarder | null
+}
+
+/**
+ * Answers a request to the control plane, or forwards it to the host that does. A thrown error
+ * becomes its answer.
+ */
+export async function serveControl(
+  service: Api,
+  { accounts, forwarder }: ControlParts,
+  asked: E2bRequest,
+): Promise<void> {
   if (asked.path.startsWith(uploadPath)) return serveUpload(service, accounts, asked)
   const match = findRoute(asked)
   asked.route = match.name
   if (match.name === 'health') return writeAnswer(asked, { status: 204 })
   const route = controlHandlers[match.name]
   const authorization = sentKey(asked)
-  const claim = { authorization, peer: clientAddress(asked.request) }
   const rateHeaders: Record<string, string> = {}
-  const caller = await admitCaller(service, claim, (told) => void Object.assign(rateHeaders, told))
-  const entry = auditControl(service, { match, route, caller, asked })
+  const caller = await callerOf(service, asked, (told) => void Object.assign(rateHeaders, told))
+  const isPlaced = forwarder !== null && route.creates !== undefined
+  const owned = forwarder === null ? null : ownedBy(route, caller, match.params)
+  asked.isPlaced = route.creates !== undefined && vouchOf(asked.request.socket) !== null
+  const held = isPlaced || owned !== null || asked.isPlaced
+  const entry = auditControl(service, { match, route, caller, asked, held })
   noteCaller(caller)
   recognise(asked.request.socket, caller.projectId)
   requireScope(caller, route.scope)
   const end = new RequestEnd(asked.response)
   accounts.inFlight.enter(caller.projectId, end)
   using _work = end.work()
+  const forwarded = { asked, caller, entry, headers: rateHeaders }
+  if (forwarder !== null && owned !== null && (await forwarder.isElsewhere(owned)))
+    if (await forwardControl(service, forwarder, { ...forwarded, owned })) return
+  if (owned !== null && entry !== null) service.audit.release(entry)
   const memory = accounts.open(caller.projectId, end)
-  const answer = await actFor({ ...caller, entry }, () =>
-    answerRequest(service, { match, route, caller, entry, asked, memory, authorization }),
-  )
+  const incoming = { match, route, caller, entry, asked, memory, authorization }
+  const placed = isPlaced ? { ...forwarded, forwarder } : null
+  const answer = await actFor({ ...caller, entry }, () => answerRequest(service, incoming, placed))
+  if (answer === null) return
   if (answer.json !== undefined) {
     const bytes = Buffer.byteLength(JSON.stringify(answer.json))
     if (route.reads) memory.request.takeAnswer(bytes)
@@ -59,6 +86,17 @@ function findRoute({ request, path }: E2bRequest): ControlMatch {
   if (match === 'path') throw new E2bError(404, 'There is no such path')
   if (match === 'method') throw new E2bError(405, 'This path does not support the method')
   return match
+}
+
+/** Finds the caller, which another host has admitted if it has forwarded the request. */
+async function callerOf(
+  service: Api,
+  asked: E2bRequest,
+  tell: (headers: Record<string, string>) => void,
+): Promise<Caller> {
+  const vouch = vouchOf(asked.request.socket)
+  if (vouch !== null) return vouchedCaller(vouch)
+  return admitCaller(service, { authorization: sentKey(asked), peer: clientAddress(asked.request) }, tell)
 }
 
 /** Returns the `Authorization` header of a key, which clients send in another one. */
@@ -77,15 +115,47 @@ interface Incoming {
   readonly authorization: string | undefined
 }
 
-async function answerRequest(service: Api, incoming: Incoming): Promise<E2bAnswer> {
-  const { match, route, caller, entry, asked, memory, authorization } = incoming
-  const { request, response } = asked
+/** Parses a request and answers it. Returns null if another host has answered. */
+async function answerRequest(
+  service: Api,
+  incoming: Incoming,
+  placed: (ForwardedControl & { readonly forwarder: Forwarder }) | null,
+): Promise<E2bAnswer | null> {
+  const { route, asked, memory, authorization } = incoming
   const query = route.query === null ? undefined : parseWith(route.query, readQuery(asked.query), '/query')
-  const body = route.body === null ? undefined : await parseBody(request, memory, route.body)
+  const { json, body } =
+    route.body === null ? { json: null, body: undefined } : await parseBody(asked.request, memory, route.body)
   // A body may arrive slowly, and its key may have become invalid meanwhile.
-  if (route.body !== null) await authenticate(service, authorization)
+  if (route.body !== null)
+    await requireStillValid(service, { vouch: vouchOf(asked.request.socket), proof: () => authorization })
+  const parsed = { query, body }
+  const here = () => answerHere(service, incoming, parsed)
+  if (asked.isPlaced) return answerPlaced(service, incoming.entry, here)
+  if (placed === null) return here()
+  const create = await wantedBy(route, callOf(service, incoming, parsed)({ newId: makeId }))
+  return create === null ? here() : placeControl(service, placed.forwarder, { ...placed, create, json }, here)
+}
+
+/** Returns the runtime that a create wants. Null: it wants none, and the answer says why. */
+async function wantedBy({ creates }: ControlRoute, call: ControlCall<never, never>): Promise<CreateRuntime | null> {
+  try {
+    return (await creates?.(call)) ?? null
+  } catch (error) {
+    if (error instanceof HoltError || error instanceof E2bError) return null
+    throw error
+  }
+}
+
+interface Parsed {
+  readonly query: unknown
+  readonly body: unknown
+}
+
+/** Returns a function that makes the call of a request. */
+function callOf(service: Api, { match, caller, entry, asked, memory }: Incoming, { query, body }: Parsed) {
+  const { request, response } = asked
   const gone = goneSignal(service, response, caller)
-  const callWith = ({ newId }: Pick<RequestIds, 'newId'>): ControlCall<never, never> => ({
+  return ({ newId }: Pick<RequestIds, 'newId'>): ControlCall<never, never> => ({
     service,
     request,
     caller,
@@ -103,13 +173,20 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<E2bAnswe
       return id
     },
   })
+}
+
+/** Answers a parsed request on this host. */
+async function answerHere(service: Api, incoming: Incoming, parsed: Parsed): Promise<E2bAnswer> {
+  const { match, route, caller, asked, memory } = incoming
+  const { request } = asked
+  const callWith = callOf(service, incoming, parsed)
   const key = request.headers['idempotency-key']
   if (key === undefined || request.method !== 'POST') return route.handle(callWith({ newId: makeId }))
   const { answer, replayed } = await answerOnce(service, {
     caller,
     key: String(key),
     keys: await recordKeys(service, caller.projectId),
-    request: { name: `e2b ${match.name}`, params: match.params, query, body },
+    request: { name: `e2b ${match.name}`, params: match.params, ...parsed },
     showsSecret: false,
     takesJson: () => true,
     bytes: null,

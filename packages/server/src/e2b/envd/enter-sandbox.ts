@@ -83,7 +83,20 @@ interface Admitted {
 }
 
 /** Returns the runtime of a request that may visit it. Counts wrong tokens for their address. */
-async function findAdmitted(service: Api, { asked, route, sandboxId }: EnvdAsked): Promise<Admitted> {
+async function findAdmitted(service: Api, entered: EnvdAsked): Promise<Admitted> {
+  try {
+    return await admitToSandbox(service, entered)
+  } catch (error) {
+    if (error instanceof ConnectError) service.rates.noteFailure(clientAddress(entered.asked.request))
+    throw error
+  }
+}
+
+/**
+ * Returns the runtime of a request that may visit it, and the permission. Throws `ConnectError` for
+ * a wrong token or signature.
+ */
+export async function admitToSandbox(service: Api, { asked, route, sandboxId }: EnvdAsked): Promise<Admitted> {
   const { request } = asked
   const row = sandboxId === null ? null : await findSandbox(service, sandboxId)
   const text = request.headers['x-access-token']
@@ -92,14 +105,9 @@ async function findAdmitted(service: Api, { asked, route, sandboxId }: EnvdAsked
   const admission = admissionOf(route)
   if (row !== null && hasToken) return { row, by: 'token' }
   if (row !== null && admission === 'none') return { row, by: 'nothing' }
-  try {
-    if (admission !== 'signature' || text !== undefined)
-      throw new ConnectError('unauthenticated', 'The header X-Access-Token must be the token of this sandbox.')
-    return { row: await findBySignature(service, asked, row), by: 'signature' }
-  } catch (error) {
-    if (error instanceof ConnectError) service.rates.noteFailure(clientAddress(request))
-    throw error
-  }
+  if (admission !== 'signature' || text !== undefined)
+    throw new ConnectError('unauthenticated', 'The header X-Access-Token must be the token of this sandbox.')
+  return { row: await findBySignature(service, asked, row), by: 'signature' }
 }
 
 async function findBySignature(

@@ -4,8 +4,9 @@ import { HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { recognise } from '../../api/http/connections.ts'
 import { clientAddress } from '../../foundation/request/client-address.ts'
+import { vouchOf } from '../../foundation/request/vouch.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import { type Admission, admitToPort, type PortMasks } from '../../inside/ports/admit-to-port.ts'
+import { type Admission, admitToPort, admitVouched, type PortMasks } from '../../inside/ports/admit-to-port.ts'
 import type { PortWay } from '../../inside/ports/enter-port.ts'
 import { takeCredentials } from '../../inside/ports/port-credentials.ts'
 import { ambiguous } from '../../inside/ports/port-target.ts'
@@ -31,6 +32,11 @@ export interface SandboxPort {
   readonly by: 'host' | 'headers'
 }
 
+/** Returns true for a header that does not go to another host with a visit. */
+export function hidesFromHosts(name: string, value: string): boolean {
+  return name === trafficHeader || isKey(name, value)
+}
+
 /**
  * Returns the way of a request to a port of a runtime. Ports of a runtime that a client of E2B made
  * are public, or need its traffic token. Ports of other runtimes are as private as by Holt's own
@@ -42,8 +48,9 @@ export function sandboxWay(service: Api, { sandboxId, port, by }: SandboxPort, r
   const form = by === 'host' ? 'host' : 'shared'
   const target = { form, runtimeId: sandboxId, port, prefix: '', path: place.target, bare: false } as const
   const credentials = takeCredentials(request, place.target)
+  const vouch = vouchOf(request.socket)
   // Clients use only TLS for names. Without TLS here, a proxy has ended it.
-  const scheme = by === 'host' && service.config.tls === null ? 'https' : null
+  const scheme = vouch?.isSecure === true || (by === 'host' && service.config.tls === null) ? 'https' : null
   return { target, credentials, scheme, admit }
 
   async function admit(): Promise<Admission> {
@@ -52,6 +59,7 @@ export function sandboxWay(service: Api, { sandboxId, port, by }: SandboxPort, r
     const masks = masksOf(service, { row, port, mask: settings?.maskRequestHost ?? null })
     const open = { row, credential: null, expiresAt: null, masks } as const
     if (settings?.publicPorts === true) return { ...open, by: 'public' }
+    if (vouch !== null) return { ...(await admitVouched(service, target, vouch)), masks }
     if (settings === null || hasOwnCredentials()) return { ...(await admitByHolt()), masks }
     const text = request.headers[trafficHeader]
     if (typeof text !== 'string' || !isSandboxToken(service.portSecret, 'traffic', { holder: row, text }))
@@ -97,8 +105,13 @@ function masksOf(
     hides: (name, value) => {
       if (ownHeaders.has(name)) return true
       if (name === 'x-access-token') return isSandboxToken(portSecret, 'envd', { holder: row, text: value })
-      if (name === 'x-api-key') return keyText.test(value)
-      return name === 'authorization' && /^bearer +/i.test(value) && keyText.test(value.replace(/^bearer +/i, ''))
+      return isKey(name, value)
     },
   }
+}
+
+/** Returns true for a header with a key of this service. */
+function isKey(name: string, value: string): boolean {
+  if (name === 'x-api-key') return keyText.test(value)
+  return name === 'authorization' && /^bearer +/i.test(value) && keyText.test(value.replace(/^bearer +/i, ''))
 }

@@ -3,22 +3,31 @@ import { HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
 import { closeAfterLongBody } from '../../foundation/wire/drop-rest-of-body.ts'
+import type { Forwarder } from '../../foundation/wire/forwarder.ts'
 import { standingHeaders } from '../../foundation/wire/send-error.ts'
+import { forwardVisit } from '../../inside/ports/forward-visit.ts'
 import { visitPort } from '../../inside/ports/serve-ports.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
 import { isGone } from '../sandbox/sandbox-visit.ts'
-import { type SandboxPort, sandboxWay } from './sandbox-way.ts'
+import { hidesFromHosts, type SandboxPort, sandboxWay } from './sandbox-way.ts'
 
 /**
- * Forwards a request to a program inside a runtime. The connection is cut when the runtime pauses
- * or ends.
+ * Forwards a request to a program inside a runtime, through the owner of the runtime. The
+ * connection is cut when the runtime pauses or ends. `forwarder` is null if this host answers.
  */
-export async function serveSandboxPort(service: Api, place: SandboxPort, asked: E2bRequest): Promise<void> {
-  const { request, response } = asked
+export async function serveSandboxPort(
+  service: Api,
+  forwarder: Forwarder | null,
+  { place, asked }: { readonly place: SandboxPort; readonly asked: E2bRequest },
+): Promise<void> {
+  const { request, response, requestId } = asked
   asked.route = 'port'
   const leave = service.visits.enter(place.sandboxId, () => breakOff(request.socket))
   try {
-    await visitPort(service, { way: sandboxWay(service, place, request), request, response })
+    const visit = { way: sandboxWay(service, place, request), request, response }
+    const isForwarded =
+      forwarder !== null && (await forwardVisit(service, forwarder, { ...visit, requestId, hides: hidesFromHosts }))
+    if (!isForwarded) await visitPort(service, visit)
   } catch (error) {
     const failure = portError(place, error)
     if (response.headersSent || response.destroyed || !wantsPage(asked) || !isUnreachable(failure)) throw failure

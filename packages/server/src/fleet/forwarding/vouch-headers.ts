@@ -37,6 +37,7 @@ const Facts = z.strictObject({
   isSecure: z.boolean(),
   caller: CallerFacts.nullable(),
   visit: VisitFacts.nullable(),
+  surface: z.literal('e2b').exactOptional(),
 })
 
 const WireHeaders = z.object({
@@ -62,12 +63,13 @@ export function vouchHeaders({
   owned,
   deadlineMs,
 }: Omit<Forwarded, 'vouch'> & { readonly vouch: Omit<Vouch, 'entryHostId'> }): Record<string, string> {
-  const { requestId, address, isSecure, caller, visit } = vouch
+  const { requestId, address, isSecure, caller, visit, surface } = vouch
   const facts = {
     address,
     isSecure,
     caller: caller === null ? null : { ...caller, scopes: [...caller.scopes] },
     visit,
+    ...(surface === undefined ? {} : { surface }),
   }
   return {
     'holt-protocol': wireVersion,
@@ -90,7 +92,7 @@ export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Fo
   if (!wire.success) return null
   const facts = Facts.safeParse(parseJson(Buffer.from(wire.data['holt-caller'], 'base64url').toString()))
   if (!facts.success) return null
-  const { caller, visit, address, isSecure } = facts.data
+  const { caller, visit, address, isSecure, surface } = facts.data
   const [type, projectId = '', id = '', wakes] = wire.data['holt-owned'].split(' ', 4)
   if ((caller === null) === (visit === null) || (caller ?? visit)?.projectId !== projectId) return null
   return {
@@ -101,6 +103,7 @@ export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Fo
       isSecure,
       caller: caller === null ? null : { ...caller, scopes: new Set(caller.scopes) },
       visit,
+      ...(surface === undefined ? {} : { surface }),
     },
     owned: {
       type: type as Owned['type'],

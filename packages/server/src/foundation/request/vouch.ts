@@ -32,6 +32,8 @@ export interface Vouch {
   readonly caller: Caller | null
   /** The visit to a port. Null for a route. */
   readonly visit: VouchedVisit | null
+  /** The API of the request. Absent: Holt's own. */
+  readonly surface?: 'e2b'
 }
 
 const vouches = new WeakMap<Duplex, Vouch>()

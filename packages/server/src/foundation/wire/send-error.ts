@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { EngineError } from '@holt/engine'
 import { type ErrorBody, HoltError, makeId } from '@holt/protocol'
@@ -96,12 +97,14 @@ export function sendError(
   return reply
     .code(failure.status)
     .headers(errorHeaders(failure, request.id))
-    .headers(hasMoved(failure) && vouchOf(request.raw.socket) !== null ? { [movedHeader]: '1' } : {})
+    .headers(movedHeaders(failure, request.raw))
     .send(JSON.stringify(errorBody(failure, request.id)))
 }
 
-function hasMoved({ status, details }: HoltError): boolean {
-  return status === 503 && details?.reason === otherHost
+/** Returns the header that tells another host that the runtime of its request has moved. */
+export function movedHeaders({ status, details }: HoltError, { socket }: IncomingMessage): Record<string, string> {
+  const hasMoved = status === 503 && details?.reason === otherHost
+  return hasMoved && vouchOf(socket) !== null ? { [movedHeader]: '1' } : {}
 }
 
 /**

@@ -16,6 +16,12 @@ import { foreignCookies, isApiKey } from './port-credentials.ts'
 import { type AdmittedVisit, redirection, schemeOf } from './port-redirection.ts'
 
 /**
+ * Returns true for a header with a credential of E2B, which stays at this host. Given for visits by
+ * addresses of E2B alone.
+ */
+type HidesOfE2b = (name: string, value: string) => boolean
+
+/**
  * Admits a request for a port and forwards it to the owner of the runtime. The owner gets no
  * credential of the visitor. Returns false if this host answers.
  */
@@ -27,7 +33,14 @@ export async function forwardVisit(
     request,
     response,
     requestId,
-  }: { way: PortWay; request: IncomingMessage; response: ServerResponse; requestId: string },
+    hides,
+  }: {
+    way: PortWay
+    request: IncomingMessage
+    response: ServerResponse
+    requestId: string
+    hides?: HidesOfE2b
+  },
 ): Promise<boolean> {
   const visit = await visitElsewhere(forwarder, way)
   if (visit === null) return false
@@ -38,7 +51,7 @@ export async function forwardVisit(
   }
   const { credential } = visit.admission
   if (credential !== null) service.streams.add(credential, response, () => response.destroy())
-  const forwardable = forwardableOf(visit, request, requestId)
+  const forwardable = forwardableOf(visit, { request, requestId, hides })
   return (await forwarder.forward({ ...forwardable, response, beforeAnswer: () => ({}) })) !== null
 }
 
@@ -49,7 +62,7 @@ export async function forwardVisit(
 export async function forwardVisitUpgrade(
   service: Inside,
   forwarder: Forwarder,
-  { way, request, socket, head, requestId }: Upgrade & { way: PortWay },
+  { way, request, socket, head, requestId, hides }: Upgrade & { way: PortWay; hides?: HidesOfE2b },
 ): Promise<number | null> {
   const visit = await visitElsewhere(forwarder, way)
   if (visit === null) return null
@@ -58,7 +71,7 @@ export async function forwardVisitUpgrade(
   const { credential } = visit.admission
   if (credential !== null) service.streams.add(credential, client, () => breakOff(client))
   const upgrade = request.headers.upgrade ?? 'websocket'
-  return forwarder.forwardUpgrade({ ...forwardableOf(visit, request, requestId), socket, head, upgrade })
+  return forwarder.forwardUpgrade({ ...forwardableOf(visit, { request, requestId, hides }), socket, head, upgrade })
 }
 
 async function visitElsewhere(forwarder: Forwarder, way: PortWay): Promise<AdmittedVisit | null> {
@@ -71,8 +84,11 @@ async function visitElsewhere(forwarder: Forwarder, way: PortWay): Promise<Admit
 
 function forwardableOf(
   { target, credentials, admission }: AdmittedVisit,
-  request: IncomingMessage,
-  requestId: string,
+  {
+    request,
+    requestId,
+    hides,
+  }: { readonly request: IncomingMessage; readonly requestId: string; readonly hides: HidesOfE2b | undefined },
 ): Forwardable {
   const { row, by, credential, expiresAt } = admission
   const { project_id: projectId, runtime_id: id } = row
@@ -81,7 +97,7 @@ function forwardableOf(
     owned: { type: 'runtime', projectId, id, wakes: 'request' },
     request,
     target: target.prefix + credentials.path,
-    headers: visitHeaders(request),
+    headers: visitHeaders(request, hides),
     vouch: {
       requestId,
       address: clientAddress(request) ?? null,
@@ -102,6 +118,7 @@ function forwardableOf(
         expiresAt,
         generation,
       },
+      ...(hides === undefined ? {} : { surface: 'e2b' as const }),
     },
     traceparent: null,
     isBulk: true,
@@ -109,7 +126,7 @@ function forwardableOf(
 }
 
 /** Returns the headers of a visitor for the owner, without credentials of this service. */
-function visitHeaders(request: IncomingMessage): RawHeaders {
+function visitHeaders(request: IncomingMessage, hides: HidesOfE2b = () => false): RawHeaders {
   const passed = endToEndHeaders(
     request,
     (name, value) =>
@@ -117,6 +134,7 @@ function visitHeaders(request: IncomingMessage): RawHeaders {
       name === 'expect' ||
       name === portTokenHeader ||
       isFleetHeader(name) ||
+      hides(name, value) ||
       (name === 'authorization' && isApiKey(value)),
   )
   const cookies = foreignCookies(request)

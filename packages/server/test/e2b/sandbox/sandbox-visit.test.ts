@@ -15,7 +15,7 @@ test('a visit whose client has left already leaves nothing', async () => {
   const response = new ServerResponse(request)
   response.destroy()
   response.emit('close')
-  const asked = { request, response, requestId: 'rq', path: '/health', query: '', route: 'envdHealth' }
+  const asked = { request, response, requestId: 'rq', path: '/health', query: '', route: 'envdHealth', isPlaced: false }
   const row = { project_id: 'pr', runtime_id: 'rt' } as RuntimeRow
   const accounts = new RequestAccounts(connectionLimits)
   const visit = await beginVisit({ visits } as Api, accounts, { asked, row, isStranger: true })
