@@ -177,7 +177,7 @@ export class Placer {
       .filter(({ host_id, state, class_id }) => {
         if (state !== 'ready' || refused.has(host_id) || this.#options.hosts.silentMs(host_id) !== null) return false
         if (host_id === this.#options.ownHostId && !this.#options.own.isReady) return false
-        return need.classId === null || class_id === null || class_id === need.classId
+        return need.classId === null || class_id === need.classId
       })
       .map(({ host_id }) => host_id)
     const answering = ready.filter((hostId) => (this.#unanswered.get(hostId) ?? 0) <= this.#monotonic())

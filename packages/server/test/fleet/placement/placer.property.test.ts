@@ -27,6 +27,8 @@ interface ModelHost {
   readonly refuses: boolean
   readonly membersWaiting: number
   readonly promisedShare: number
+  /** Default: it restores no memory of others. */
+  readonly classId?: string
 }
 
 const idle: ModelHost = {
@@ -48,7 +50,7 @@ const modelHosts = fc.array(
 )
 
 /** Places runtimes among hosts of the model, of which the first is the entry. */
-function placeAmong(hosts: readonly ModelHost[], clock = { ms: 0 }) {
+function placeAmong(hosts: readonly ModelHost[], clock = { ms: 0 }, wants: Wanted = wanted) {
   const sent: string[] = []
   const asked: string[] = []
   const hostOf = (hostId: string) => hosts[Number(hostId.slice(2))] ?? idle
@@ -64,8 +66,9 @@ function placeAmong(hosts: readonly ModelHost[], clock = { ms: 0 }) {
     if (hostOf(hostId).refuses) throw new HoltError('capacity_exhausted', 'full')
     return hostId
   }
-  const rows = hosts.map(({ state }, at) => {
-    return { ...newHostRow({ hostId: `ho${at}`, bootId: 'boot', version: '1', at: 1 }), state } as HostRow
+  const rows = hosts.map(({ state, classId }, at) => {
+    const row = newHostRow({ hostId: `ho${at}`, bootId: 'boot', version: '1', at: 1 })
+    return { ...row, state, class_id: classId ?? null } as HostRow
   })
   const own = hostOf('ho0')
   const placer = new Placer({
@@ -89,7 +92,7 @@ function placeAmong(hosts: readonly ModelHost[], clock = { ms: 0 }) {
   })
   const place = async () => {
     try {
-      return { made: await placer.place(wanted, { here: () => make('ho0'), there: make }), error: null }
+      return { made: await placer.place(wants, { here: () => make('ho0'), there: make }), error: null }
     } catch (error) {
       return { made: null, error: error as HoltError }
     }
@@ -122,6 +125,14 @@ test('a fleet without room says so, and one whose hosts all refuse says what the
   const refusing = placeAmong(Array.from({ length: 6 }, () => ({ ...idle, refuses: true })))
   expect((await refusing.place()).error?.message).toBe('full')
   expect(refusing.sent).toHaveLength(3)
+})
+
+test('a memory snapshot is restored on hosts of its class alone', async () => {
+  const wants = { ...wanted, need: { ...need, checkpoint: 'ck1', restoreOnly: true, classId: 'c1' } }
+  const hosts = [idle, { ...idle, classId: 'c2' }, { ...idle, classId: 'c1' }, idle]
+  expect((await placeAmong(hosts, { ms: 0 }, wants).place()).made).toBe('ho2')
+  const { error } = await placeAmong([idle, { ...idle, classId: 'c2' }], { ms: 0 }, wants).place()
+  expect(error?.code).toBe('snapshot_incompatible')
 })
 
 test('a host with a waiting runtime asks nobody, and neither does the only ready one', async () => {
