@@ -1,12 +1,12 @@
-import type { CheckpointInfo, EngineFacts, ImageInfo } from '@holt/engine'
+import type { CheckpointInfo, ImageInfo } from '@holt/engine'
 import { isEngineError } from '../foundation/errors/engine-errors.ts'
 import type { Collection } from '../foundation/images/holds.ts'
 import { notEnded } from '../foundation/rows/not-ended.ts'
 import type { Queries } from '../foundation/store/open-store.ts'
 import type { Builds } from './builds.ts'
 
-/** The share of the disk from which copies are removed. */
-const fullShare = 0.7
+/** The most that copies take of the room that they and the free space have together. */
+const copiesShare = 0.7
 
 /** The files of this host. */
 interface FilesHere {
@@ -16,22 +16,24 @@ interface FilesHere {
 }
 
 /**
- * Removes copies of artifacts from a disk that is 70 % full, the least recently used ones first.
- * Only those go that are in the object store, and that no row of this host needs. So the only copy
- * of an artifact is never removed.
+ * Removes copies of artifacts, the least recently used ones first, until copies take at most 70 %
+ * of the room that they and the free space have. Other data on the disk does not count. Copies are
+ * in the object store, and no row of this host needs them. So the only copy of an artifact is never
+ * removed.
  */
 export async function evictCopies(
   { engine, artifacts, store, thisHost, log }: Builds,
   { checkpoints, images, collection }: FilesHere,
 ): Promise<void> {
-  let excess = excessBytes(await engine.describe())
-  if (excess <= 0) return
   const sizes = new Map<string, number>([
     ...images.map(({ digest, sizeBytes }) => [digest, sizeBytes] as const),
     ...checkpoints.map(({ checkpointId, sizeBytes }) => [checkpointId, sizeBytes] as const),
   ])
   const needed = await neededHere(store.db, thisHost.hostId)
   const copies = await artifacts.storedAmong([...sizes.keys()].filter((id) => !needed.has(id)))
+  const copiesBytes = copies.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0)
+  const freeBytes = (await engine.describe()).diskFreeMiB * 2 ** 20
+  let excess = copiesBytes - copiesShare * (copiesBytes + freeBytes)
   for (const id of copies) {
     if (excess <= 0) return
     await collection
@@ -46,10 +48,6 @@ export async function evictCopies(
         if (!isEngineError(err) || err.kind !== 'in_use') log.warn({ err, id }, 'a copy could not be removed')
       })
   }
-}
-
-function excessBytes({ diskMiB, diskFreeMiB }: EngineFacts): number {
-  return (diskMiB - diskFreeMiB - diskMiB * fullShare) * 2 ** 20
 }
 
 /** Returns the images and checkpoints that rows of a host need on its disk. */
