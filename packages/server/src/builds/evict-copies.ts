@@ -16,10 +16,9 @@ interface FilesHere {
 }
 
 /**
- * Removes copies of artifacts, the least recently used ones first, until copies take at most 70 %
- * of the room that they and the free space have. Other data on the disk does not count. Copies are
- * in the object store, and no row of this host needs them. So the only copy of an artifact is never
- * removed.
+ * Removes copies of artifacts, the least recently used ones first. The rest takes at most 70 % of
+ * its own room and the free space. Other data on the disk does not count. A copy is in the object
+ * store, and no row of this host needs it. So the only copy of an artifact is never removed.
  */
 export async function evictCopies(
   { engine, artifacts, store, thisHost, log }: Builds,

@@ -6,7 +6,7 @@ import { openTestStore } from '../support/test-store.ts'
 
 const MiB = 2 ** 20
 
-/** Evicts copies of 100 MiB each, the first used longest ago. Returns the ones that were removed. */
+/** Evicts copies of 100 MiB each, the first used longest ago. Returns the removed ones. */
 async function evict({ stored, freeMiB }: { readonly stored: readonly string[]; readonly freeMiB: number }) {
   const store = await openTestStore()
   onTestFinished(() => store.close())
