@@ -6,6 +6,7 @@ from typing import Any
 
 from .._model import decode
 from .._models.host import Host, HostDrain
+from .._options import Seconds, seconds
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
 
@@ -39,7 +40,7 @@ class AsyncHosts:
         self,
         host_id: str,
         *,
-        deadline_secs: int = 1800,
+        deadline_secs: Seconds = 1800,
         force: bool = False,
         dry_run: bool = False,
     ) -> HostDrain:
@@ -52,7 +53,7 @@ class AsyncHosts:
         data = await self._transport.call(
             "drainHost",
             params={"host_id": host_id},
-            json={"deadline_secs": deadline_secs, "force": force, "dry_run": dry_run},
+            json={"deadline_secs": seconds(deadline_secs), "force": force, "dry_run": dry_run},
         )
         return decode(HostDrain, data)
 
