@@ -6,11 +6,13 @@ import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { ownedBy } from '../../foundation/host/this-host.ts'
 import { findRuntime, refOf } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
 import { copyNetwork } from '../../resources/network/former-network.ts'
 import type { MakeChildElsewhere } from '../../runtimes/forks/fork-hosts.ts'
 import { makeChild } from '../../runtimes/forks/make-child.ts'
 import type { Runtimes } from '../../runtimes/runtimes.ts'
 import type { OpenPeers } from '../forwarding/open-peers.ts'
+import { Unreachable } from '../peers/peer-links.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
 
 /** The path of the request to make a child of a fork. */
@@ -74,7 +76,7 @@ export function childrenElsewhere(service: Runtimes, peers: () => Pick<OpenPeers
         return await findRuntime(service, ref)
       } catch (error) {
         refusal = error
-        if (!isRefusal(error)) break
+        if (!hasMadeNothing(error)) break
       }
     }
     throw refusal
@@ -98,9 +100,8 @@ function childHosts(
 }
 
 /** Returns true if a host has made nothing, so that another one may be asked. */
-function isRefusal(error: unknown): boolean {
-  if (!(error instanceof HoltError)) return error instanceof Error && error.name === 'Unreachable'
-  return error.code === 'capacity_exhausted' || error.code === 'disk_full'
+function hasMadeNothing(error: unknown): boolean {
+  return isRefusal(error) || error instanceof Unreachable
 }
 
 /** Keeps an artifact in the object store until the result is disposed of, or this epoch is over. */
