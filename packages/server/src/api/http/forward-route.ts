@@ -1,9 +1,9 @@
-import { TLSSocket } from 'node:tls'
 import { isIdParam, type Route, type RouteAnswer } from '@holt/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { currentRequest } from '../../foundation/request/request-context.ts'
+import { connectionFacts } from '../../foundation/request/vouch.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
 import type { RequestEnd } from '../../foundation/wire/request-end.ts'
@@ -80,8 +80,8 @@ export async function forwardTo(
     ...(body === undefined ? {} : { body }),
     vouch: {
       requestId: request.id,
+      ...connectionFacts(raw),
       address: service.ownCalls.senderOf(request) ?? null,
-      isSecure: raw.socket instanceof TLSSocket,
       caller,
       visit: null,
     },

@@ -1,17 +1,24 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
 import { fromEngineError, isEngineError } from '../../foundation/errors/engine-errors.ts'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
+import type { Caller } from '../../foundation/request/caller.ts'
 import { isDiskFull } from '../../foundation/store/disk-full.ts'
-import { type Forwarder, HostRefused } from '../../foundation/wire/forwarder.ts'
+import { type Forwarder, HostRefused, type Owned } from '../../foundation/wire/forwarder.ts'
 import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
 import type { Api } from '../api.ts'
-import { type AdmittedRequest, forwardTo } from './forward-route.ts'
 
 /** A create whose body has been read. */
-interface ReadCreate extends AdmittedRequest {
+interface ReadCreate {
+  readonly caller: Caller
+  readonly entry: OpenEntry | null
+  readonly requestId: string
+  readonly headers: IncomingHttpHeaders
   readonly create: CreateRuntime
   /** The body as the client has sent it. */
   readonly json: unknown
+  /** Sends the request to a host, with a body. */
+  readonly send: (owned: Owned, body: Buffer) => Promise<unknown>
 }
 
 /**
@@ -20,28 +27,23 @@ interface ReadCreate extends AdmittedRequest {
  * all hosts refuse.
  */
 export async function placeRequest<Result>(
-  service: Api,
+  { audit }: Pick<Api, 'audit'>,
   forwarder: Forwarder,
-  { create, json, ...admitted }: ReadCreate,
+  { caller, entry, requestId, headers, create, json, send }: ReadCreate,
   here: () => Promise<Result>,
 ): Promise<Result | null> {
-  const { caller, entry, request } = admitted
   // A body without a type was refused, so this request has none.
-  const hasBody = request.headers['content-type'] !== undefined
+  const hasBody = headers['content-type'] !== undefined
   let isAudited = false
   try {
     return await forwarder.place<Result | null>({
       projectId: caller.projectId,
       create,
-      requestId: request.id,
+      requestId,
       here,
       there: async (owned) => {
         try {
-          await forwardTo(service, forwarder, {
-            ...admitted,
-            owned,
-            body: Buffer.from(hasBody ? JSON.stringify(json) : ''),
-          })
+          await send(owned, Buffer.from(hasBody ? JSON.stringify(json) : ''))
           return null
         } catch (error) {
           // The host has written an entry for the request that it could not do.
@@ -52,7 +54,7 @@ export async function placeRequest<Result>(
     })
   } catch (error) {
     const isUnaudited = isAudited || create.dry_run === true
-    if (isUnaudited && entry !== null) service.audit.drop(entry)
+    if (isUnaudited && entry !== null) audit.drop(entry)
     throw error instanceof HostRefused ? error.answer : error
   }
 }

@@ -10,7 +10,7 @@ import { vouchOf } from '../../foundation/request/vouch.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
 import { invalidRequest } from '../../foundation/wire/field-issues.ts'
-import type { Forwarder } from '../../foundation/wire/forwarder.ts'
+import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
 import { requestParsing } from '../../foundation/wire/issue-words.ts'
 import { parseQuery } from '../../foundation/wire/parse-query.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
@@ -27,7 +27,7 @@ import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
 import type { Api, Handlers } from '../api.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
 import { recognise } from './connections.ts'
-import { forwardRoute, mayBeElsewhere } from './forward-route.ts'
+import { forwardRoute, forwardTo, mayBeElsewhere } from './forward-route.ts'
 import { goneSignal } from './gone-signal.ts'
 import { answerPlaced, placeRequest } from './place-request.ts'
 import { type KeptFor, readJson } from './read-json.ts'
@@ -177,7 +177,10 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<Answered
   if (forwarder === null || route.runsOn !== 'placed' || caller === null) return here()
   if (isVouched) return answerPlaced(service, entry, here)
   const create = parsed.body as CreateRuntime
-  return placeRequest(service, forwarder, { create, json, route, caller, entry, end, request, reply }, here)
+  const admitted = { route, caller, entry, end, request, reply }
+  const send = (owned: Owned, sent: Buffer) => forwardTo(service, forwarder, { ...admitted, owned, body: sent })
+  const { headers, id: requestId } = request
+  return placeRequest(service, forwarder, { caller, entry, requestId, headers, create, json, send }, here)
 }
 
 /** Answers a parsed request on this host. */

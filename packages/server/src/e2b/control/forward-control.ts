@@ -1,12 +1,10 @@
-import { TLSSocket } from 'node:tls'
-import { type CreateRuntime, HoltError, isIdParam } from '@holt/protocol'
+import { isIdParam } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
-import { clientAddress } from '../../foundation/request/client-address.ts'
+import { connectionFacts } from '../../foundation/request/vouch.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
-import { type Forwarder, HostRefused, type Owned } from '../../foundation/wire/forwarder.ts'
-import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
+import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
 import { isCredentialHeader, isFleetHeader } from '../../tenancy/auth/credential-headers.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
 import type { ControlRoute } from './control-call.ts'
@@ -51,8 +49,7 @@ export async function forwardControl(
     ...(body === undefined ? {} : { body }),
     vouch: {
       requestId,
-      address: clientAddress(request) ?? null,
-      isSecure: request.socket instanceof TLSSocket,
+      ...connectionFacts(request),
       caller,
       visit: null,
       surface: 'e2b',
@@ -65,47 +62,4 @@ export async function forwardControl(
     },
   })
   return status !== null
-}
-
-/** A create whose body has been read. */
-interface ReadCreate extends ForwardedControl {
-  readonly create: CreateRuntime
-  /** The body as the client has sent it. */
-  readonly json: unknown
-}
-
-/**
- * Answers a create on the host that placement chooses: here with the result of `here`, or with null
- * after another host has answered.
- */
-export async function placeControl<Result>(
-  service: Api,
-  forwarder: Forwarder,
-  { create, json, ...admitted }: ReadCreate,
-  here: () => Promise<Result>,
-): Promise<Result | null> {
-  const { asked, caller, entry } = admitted
-  // A body without a type was refused, so this request has none.
-  const hasBody = asked.request.headers['content-type'] !== undefined
-  const body = Buffer.from(hasBody ? JSON.stringify(json) : '')
-  try {
-    return await forwarder.place<Result | null>({
-      projectId: caller.projectId,
-      create,
-      requestId: asked.requestId,
-      here,
-      there: async (owned) => {
-        try {
-          await forwardControl(service, forwarder, { ...admitted, owned, body })
-          return null
-        } catch (error) {
-          // The host has written an entry for the request that it could not do.
-          if (entry !== null && error instanceof HoltError && !isRefusal(error)) service.audit.drop(entry)
-          throw error
-        }
-      },
-    })
-  } catch (error) {
-    throw error instanceof HostRefused ? error.answer : error
-  }
 }

@@ -3,7 +3,7 @@ import { type CreateRuntime, HoltError, makeId } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { recognise } from '../../api/http/connections.ts'
 import { goneSignal } from '../../api/http/gone-signal.ts'
-import { answerPlaced } from '../../api/http/place-request.ts'
+import { answerPlaced, placeRequest } from '../../api/http/place-request.ts'
 import type { KeptFor } from '../../api/http/read-json.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
@@ -12,7 +12,7 @@ import type { Caller } from '../../foundation/request/caller.ts'
 import { clientAddress } from '../../foundation/request/client-address.ts'
 import { actFor, noteCaller } from '../../foundation/request/request-context.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
-import type { Forwarder } from '../../foundation/wire/forwarder.ts'
+import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
@@ -24,7 +24,7 @@ import { type E2bAnswer, writeAnswer } from '../answers/write-answer.ts'
 import { auditControl } from './audit-control.ts'
 import type { ControlCall, ControlRoute } from './control-call.ts'
 import { controlHandlers } from './control-handlers.ts'
-import { type ForwardedControl, forwardControl, ownedBy, placeControl } from './forward-control.ts'
+import { type ForwardedControl, forwardControl, ownedBy } from './forward-control.ts'
 import { parseBody, parseWith } from './parse-control.ts'
 import { serveUpload } from './uploaded-files.ts'
 
@@ -133,7 +133,13 @@ async function answerRequest(
   if (asked.isPlaced) return answerPlaced(service, incoming.entry, here)
   if (placed === null) return here()
   const create = await wantedBy(route, callOf(service, incoming, parsed)({ newId: makeId }))
-  return create === null ? here() : placeControl(service, placed.forwarder, { ...placed, create, json }, here)
+  if (create === null) return here()
+  const { forwarder, ...forwarded } = placed
+  const send = (owned: Owned, sent: Buffer) => forwardControl(service, forwarder, { ...forwarded, owned, body: sent })
+  const { caller, entry } = forwarded
+  const { requestId, request } = asked
+  const { headers } = request
+  return placeRequest(service, forwarder, { caller, entry, requestId, headers, create, json, send }, here)
 }
 
 /** Returns the runtime that a create wants. Null: it wants none, and the answer says why. */

@@ -1,8 +1,7 @@
-import { TLSSocket } from 'node:tls'
 import { ConnectError, E2bError } from '@holt/e2b'
 import { HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
-import { clientAddress } from '../../foundation/request/client-address.ts'
+import { connectionFacts } from '../../foundation/request/vouch.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
@@ -31,8 +30,7 @@ export async function forwardEnvd(service: Api, forwarder: Forwarder, entered: E
     ...{ owned, request, response, target: request.url ?? '/', headers: endToEndHeaders(request, hides) },
     vouch: {
       requestId,
-      address: clientAddress(request) ?? null,
-      isSecure: request.socket instanceof TLSSocket,
+      ...connectionFacts(request),
       caller: null,
       // The owner believes nothing of it but the project: the request has a token or signature.
       visit: { projectId, by: 'public', credential: null, expiresAt: null, generation: 0 },

@@ -1,5 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { Caller } from './caller.ts'
+import { clientAddress } from './client-address.ts'
 
 /** A visit to a port that the entry has admitted. */
 interface VouchedVisit {
@@ -34,6 +37,11 @@ export interface Vouch {
   readonly visit: VouchedVisit | null
   /** The API of the request. Absent: Holt's own. */
   readonly surface?: 'e2b'
+}
+
+/** Returns the facts about the connection of a client's request that this host vouches for. */
+export function connectionFacts(request: IncomingMessage): Pick<Vouch, 'address' | 'isSecure'> {
+  return { address: clientAddress(request) ?? null, isSecure: request.socket instanceof TLSSocket }
 }
 
 const vouches = new WeakMap<Duplex, Vouch>()

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import { attachProtocol, isIdParam, routes } from '@holt/protocol'
 import type { Caller } from '../../foundation/request/caller.ts'
-import { clientAddress } from '../../foundation/request/client-address.ts'
+import { connectionFacts } from '../../foundation/request/vouch.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwarder } from '../../foundation/wire/forwarder.ts'
@@ -44,8 +43,7 @@ export async function forwardAttachment(
     headers: offered.includes(attachProtocol) ? [...headers, 'Sec-WebSocket-Protocol', attachProtocol] : headers,
     vouch: {
       requestId,
-      address: clientAddress(request) ?? null,
-      isSecure: request.socket instanceof TLSSocket,
+      ...connectionFacts(request),
       caller,
       visit: null,
     },

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import { portTokenHeader } from '@holt/protocol'
-import { clientAddress } from '../../foundation/request/client-address.ts'
+import { connectionFacts } from '../../foundation/request/vouch.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
 import { endToEndHeaders, type RawHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwardable, Forwarder } from '../../foundation/wire/forwarder.ts'
@@ -100,8 +99,7 @@ function forwardableOf(
     headers: visitHeaders(request, hides),
     vouch: {
       requestId,
-      address: clientAddress(request) ?? null,
-      isSecure: request.socket instanceof TLSSocket,
+      ...connectionFacts(request),
       caller: null,
       visit: {
         projectId,
