@@ -2,7 +2,7 @@ import type { ArtifactDescription, ArtifactRef } from '@holt/engine'
 import { bytesOf, descriptionDigest } from '@holt/engine'
 import type { ThisHost } from '../../foundation/host/this-host.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
-import type { Queries, Store } from '../../foundation/store/open-store.ts'
+import type { Store } from '../../foundation/store/open-store.ts'
 
 /** The parts of a host that write rows of artifacts. */
 interface RowParts {
@@ -105,22 +105,4 @@ export class ArtifactRows {
       .executeTakeFirst()
     return stored !== undefined
   }
-}
-
-/** The ids in one query. */
-const batchIds = 500
-
-/** Returns those of some artifacts that are in the object store. */
-export async function storedAmong(db: Queries, ids: readonly string[]): Promise<readonly string[]> {
-  const stored: string[] = []
-  for (let begin = 0; begin < ids.length; begin += batchIds) {
-    const rows = await db
-      .selectFrom('artifacts')
-      .select('artifact_id')
-      .where('artifact_id', 'in', ids.slice(begin, begin + batchIds))
-      .where('state', '=', 'stored')
-      .execute()
-    stored.push(...rows.map(({ artifact_id }) => artifact_id))
-  }
-  return stored
 }

@@ -2,16 +2,22 @@ import type { ArtifactDescription, ArtifactRef, Engine, ReadFile, Transfer } fro
 import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import { type Artifacts, artifactMissing } from '../../artifacts/artifacts.ts'
+import { storedArtifacts } from '../../artifacts/stored-rows.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
 import type { ThisHost } from '../../foundation/host/this-host.ts'
 import type { Log } from '../../foundation/log.ts'
+import { RecentMap } from '../../foundation/recent-map.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
-import { ArtifactRows, type KnownArtifact, storedAmong } from './artifact-rows.ts'
+import { isHere } from '../artifacts/is-here.ts'
+import { ArtifactRows, type KnownArtifact } from './artifact-rows.ts'
 
 /** The longest time of one upload or one fetch, in milliseconds, whoever waits for it. */
 const longestMs = 3600_000
+
+/** The maximum number of artifacts whose last use is remembered. The others count as unused. */
+const mostNoted = 10_000
 
 /** The object store, as artifacts need it. */
 export interface ArtifactObjects {
@@ -53,7 +59,7 @@ export class FleetArtifacts implements Artifacts {
   /** The uploads and fetches under way, by kind of work and id. */
   readonly #underWay = new Map<string, Promise<void>>()
   /** When an artifact was fetched or stored last, by id. */
-  readonly #usedAt = new Map<string, number>()
+  readonly #usedAt = new RecentMap<string, number>(mostNoted)
   #fetches: ArtifactFetches | null = null
 
   constructor(options: FleetArtifactsOptions) {
@@ -78,13 +84,13 @@ export class FleetArtifacts implements Artifacts {
 
   async fetch(ref: ArtifactRef, signal: AbortSignal): Promise<void> {
     this.#note(ref)
-    if (await this.#isHere(ref)) return
+    if (await isHere(this.#options.engine, ref)) return
     await this.#joined(`fetch ${ref.id}`, signal, (stop) => this.#bring(ref, stop))
   }
 
   async storedAmong(ids: readonly string[]): Promise<readonly string[]> {
-    const stored = await storedAmong(this.#options.store.db, ids)
-    return stored.toSorted((one, other) => (this.#usedAt.get(one) ?? 0) - (this.#usedAt.get(other) ?? 0))
+    const stored = await storedArtifacts(this.#options.store.db, ids)
+    return [...stored].sort((one, other) => (this.#usedAt.get(one) ?? 0) - (this.#usedAt.get(other) ?? 0))
   }
 
   async #put(
@@ -102,13 +108,6 @@ export class FleetArtifacts implements Artifacts {
       // The collector may have removed a row whose upload took longer than a day.
       if (await this.#rows.finish(ref)) return
     }
-  }
-
-  async #isHere(ref: ArtifactRef): Promise<boolean> {
-    const { engine } = this.#options
-    if (ref.kind === 'image') return (await engine.ability('images')?.has(ref.id)) === true
-    const found = await engine.ability('checkpoints')?.usable(ref.id, { restoreOnly: true, skipFiles: true })
-    return found !== undefined && (found.usable || found.problem !== 'absent')
   }
 
   async #bring(ref: ArtifactRef, signal: AbortSignal): Promise<void> {
@@ -170,16 +169,9 @@ export class FleetArtifacts implements Artifacts {
   }
 
   #note({ id }: ArtifactRef): void {
-    this.#usedAt.delete(id)
     this.#usedAt.set(id, this.#options.now())
-    if (this.#usedAt.size <= mostNoted) return
-    const [oldest] = this.#usedAt.keys()
-    if (oldest !== undefined) this.#usedAt.delete(oldest)
   }
 }
-
-/** The maximum number of artifacts whose last use is remembered. The others count as unused. */
-const mostNoted = 10_000
 
 function readOf(transfer: Transfer, ref: ArtifactRef): ReadFile {
   return async function* ({ name, sizeBytes: length }, signal) {

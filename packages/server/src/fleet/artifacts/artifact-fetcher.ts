@@ -12,6 +12,7 @@ import type { Log } from '../../foundation/log.ts'
 import { type ArtifactSource, ArtifactUnavailable } from './artifact-source.ts'
 import { FailoverReader, type FetchTimes, fetchTimes } from './failover-reader.ts'
 import type { FetchMetrics } from './fetch-metrics.ts'
+import { isHere } from './is-here.ts'
 import { JoinedFetches } from './joined-fetches.ts'
 
 /** The failures for which wrong bytes or a wrong description can be the reason. */
@@ -84,15 +85,8 @@ export class ArtifactFetcher {
   async fetch(ref: ArtifactRef, hints: FetchHints, signal: AbortSignal): Promise<void> {
     const transfer = this.#options.engine.ability('transfer')
     if (transfer === null) throw new ArtifactUnavailable('the engine receives no artifacts')
-    if (await this.#isHere(ref)) return
+    if (await isHere(this.#options.engine, ref)) return
     await this.#fetches.run(`${ref.kind} ${ref.id}`, (stop) => this.#measured(transfer, ref, hints, stop), signal)
-  }
-
-  async #isHere(ref: ArtifactRef): Promise<boolean> {
-    const { engine } = this.#options
-    if (ref.kind === 'image') return (await engine.ability('images')?.has(ref.id)) === true
-    const usable = await engine.ability('checkpoints')?.usable(ref.id, { skipFiles: true })
-    return usable !== undefined && (usable.usable || usable.problem !== 'absent')
   }
 
   async #measured(transfer: Transfer, ref: ArtifactRef, hints: FetchHints, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { RecentMap } from '../../foundation/recent-map.ts'
 import type { Owned } from '../../foundation/wire/forwarder.ts'
 
 /** The host that owns a thing, by the row of the thing. */
@@ -37,7 +38,7 @@ export class OwnerCache {
   readonly #rows: OwnerRows
   readonly #ownHostId: string
   readonly #monotonic: () => number
-  readonly #kept = new Map<string, { readonly row: OwnerRow; readonly at: number }>()
+  readonly #kept = new RecentMap<string, { readonly row: OwnerRow; readonly at: number }>(mostKept)
 
   /** `monotonic` returns milliseconds. */
   constructor(rows: OwnerRows, { hostId, monotonic }: { readonly hostId: string; readonly monotonic: () => number }) {
@@ -63,8 +64,6 @@ export class OwnerCache {
     if (row === null || row.hostId === this.#ownHostId) return null
     if (row.isChosen === true) return row
     this.#kept.set(name, { row, at: this.#monotonic() })
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest)
     return row
   }
 

@@ -1,10 +1,10 @@
+import { storedArtifacts } from '../../artifacts/stored-rows.ts'
 import { endInterrupted } from '../../builds/recover-builds.ts'
 import { judgedStates } from '../../foundation/host/host-row.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
 import type { HostRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import { failSnapshot, markLacking } from '../../runtimes/snapshots/snapshot-rows.ts'
-import { storedAmong } from '../artifact-rows/artifact-rows.ts'
 import { buildLost, filesLost, snapshotLost } from './host-lost.ts'
 import { batchRows, judgeRuntimes } from './judge-runtimes.ts'
 
@@ -65,5 +65,5 @@ async function failSnapshots(parts: VerdictParts, { host_id, epoch, state }: Jud
 /** Returns true if all files of a snapshot are in the object store. */
 async function isStored(db: Queries, { image_digest, checkpoint_id }: SnapshotRow): Promise<boolean> {
   const ids = checkpoint_id === null ? [image_digest] : [image_digest, checkpoint_id]
-  return (await storedAmong(db, ids)).length === ids.length
+  return (await storedArtifacts(db, ids)).size === ids.length
 }

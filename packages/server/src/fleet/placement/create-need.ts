@@ -1,4 +1,5 @@
 import { type CreateRuntime, defaultTemplate, HoltError } from '@holt/protocol'
+import { RecentMap } from '../../foundation/recent-map.ts'
 import type { SnapshotRow, TemplateRow } from '../../foundation/store/tables.ts'
 import type { Inside } from '../../inside/inside.ts'
 import { findTemplate } from '../../resources/templates/find-template.ts'
@@ -35,7 +36,7 @@ type Source = (
 /** The sources of creates, as this host has read them lately. A known one costs no statement. */
 export class CreateNeeds {
   readonly #service: Pick<Inside, 'artifacts' | 'config' | 'store' | 'log'>
-  readonly #kept = new Map<string, { source: Source; at: number }>()
+  readonly #kept = new RecentMap<string, { source: Source; at: number }>(mostKept)
   readonly #monotonic: () => number
 
   constructor(
@@ -98,10 +99,7 @@ export class CreateNeeds {
 
   async #keep(name: string, read: () => Promise<Source>): Promise<Source> {
     const source = await read()
-    this.#kept.delete(name)
     this.#kept.set(name, { source, at: this.#monotonic() })
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest)
     return source
   }
 }

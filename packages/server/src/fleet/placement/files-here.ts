@@ -1,4 +1,5 @@
 import type { Engine, ImageDigest } from '@holt/engine'
+import { RecentMap } from '../../foundation/recent-map.ts'
 
 /** The time for which an answer of the engine is remembered, in milliseconds. */
 const freshMs = 2_000
@@ -10,7 +11,7 @@ const mostKept = 10_000
 export class FilesHere {
   readonly #engine: Engine
   readonly #monotonic: () => number
-  readonly #kept = new Map<string, { isHere: boolean; at: number }>()
+  readonly #kept = new RecentMap<string, { isHere: boolean; at: number }>(mostKept)
 
   constructor(engine: Engine, monotonic: () => number) {
     this.#engine = engine
@@ -48,10 +49,7 @@ export class FilesHere {
 
   async #renew(name: string, ask: () => Promise<boolean>): Promise<boolean> {
     const isHere = await ask()
-    this.#kept.delete(name)
     this.#kept.set(name, { isHere, at: this.#monotonic() })
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest)
     return isHere
   }
 }
