@@ -74,12 +74,13 @@ async function ownKeyIds(stateDir: string): Promise<readonly string[]> {
 /** Opens a connection to the listener of a host, and reads its certificate. */
 async function reach({ host_id: hostId, address }: HostRow): Promise<ReachedHost> {
   const { splitAddress } = await import('../../fleet/peers/peer-directory.ts')
+  const { peerNameOf } = await import('../../fleet/peers/host-certificate.ts')
   const place = splitAddress(address)
   const failed = (problem: string) => ({ hostId, address, validUntil: null, problem })
   if (place === null) return failed('its address is damaged')
   const { promise, resolve } = Promise.withResolvers<ReachedHost>()
   // Nothing is sent. The listener refuses this client, which has no certificate, a moment later.
-  const socket = connect({ ...place, servername: `${hostId}.peer.holt`, rejectUnauthorized: false, timeout: reachMs })
+  const socket = connect({ ...place, servername: peerNameOf(hostId), rejectUnauthorized: false, timeout: reachMs })
   socket.once('secureConnect', () => {
     const validUntil = Date.parse(socket.getPeerCertificate().valid_to)
     resolve(Number.isNaN(validUntil) ? failed('it has no certificate') : { hostId, address, validUntil, problem: null })

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { type Engine, EngineError, type EngineFacts, type IsolationFacts } from '@holt/engine'
 
 const missing: IsolationFacts = {
@@ -25,7 +26,7 @@ export const noEngine: Engine = {
   },
   observe: async function* (signal) {
     yield { type: 'listed' }
-    await ended(signal)
+    if (!signal.aborted) await once(signal, 'abort')
   },
   inspect: async () => null,
   dial: async () => {
@@ -34,11 +35,4 @@ export const noEngine: Engine = {
   remove: async () => {},
   ability: () => null,
   close: async () => {},
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

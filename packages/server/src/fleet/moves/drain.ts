@@ -75,8 +75,10 @@ export class Drain {
   async #leave(row: RuntimeRow, isLate: boolean): Promise<void> {
     const service = this.#service
     const still = (now: RuntimeRow) => service.leaving.isDraining && isOwn(service, now)
-    if (isLate && !(await canMove(service, row))) return endRuntime(service, refOf(row), { reason: drained, still })
-    if (!(await canMove(service, row))) return
+    if (!(await canMove(service, row))) {
+      if (isLate) await endRuntime(service, refOf(row), { reason: drained, still })
+      return
+    }
     await this.#turns.run(
       () => moveAway(service, row, { still, resumeElsewhere: this.#resumeElsewhere }),
       service.closing,
