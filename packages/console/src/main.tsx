@@ -5,7 +5,7 @@ import { createRoot } from 'react-dom/client'
 import { router } from './app/router.tsx'
 import { queryClient } from './service/query-client.ts'
 import { SignedIn } from './session/signed-in.tsx'
-import { takeLinkCode } from './session/take-link-code.ts'
+import { followLinks, takeLinkCode } from './session/take-link-code.ts'
 import { showTheme } from './shell/theme.ts'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -17,6 +17,7 @@ import './styles/runtimes.css'
 showTheme()
 // The code is taken before anything else can read the address, or put it into the history.
 const code = takeLinkCode()
+followLinks()
 const place = document.getElementById('console')
 if (place === null) throw new Error('index.html has no place for the console')
 createRoot(place).render(

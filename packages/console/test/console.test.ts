@@ -51,6 +51,19 @@ describe('sign in', () => {
     expect(visit.page.url()).toBe(`${server.server.url}/console/runtimes`)
   })
 
+  test('with a link that is pasted into the tab of the sign-in page', async () => {
+    const server = await startTestServer()
+    const visit = await openWindow()
+    const { page } = visit
+    await page.goto(`${server.server.url}/console/`)
+    await page.getByRole('heading', { name: 'Sign in to Holt' }).waitFor()
+    await openByLink(server, visit)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('heading', { name: 'Runtimes', exact: true }).waitFor()
+    expect(page.url()).toBe(`${server.server.url}/console/runtimes`)
+    expect(visit.complaints).toEqual([])
+  })
+
   test('with a link of another project only after a question', async () => {
     const server = await startTestServer()
     const { project_id } = (await server.ask('POST', '/v1/agents/project', { json: { name: 'theirs' } })).json
