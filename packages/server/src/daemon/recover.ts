@@ -11,7 +11,7 @@ import { failUnwritten } from '../runtimes/snapshots/recover-snapshots.ts'
  */
 export async function recover(service: Api): Promise<void> {
   // Both keys stay if this fails. Sealed values still open.
-  if (service.duties.holds('resealing'))
+  if (service.config.fleet === null)
     await tryTo(service, () => finishRotation(service), 'a rotation of the master key could not be finished')
   // The builds keep their state if this fails.
   await tryTo(service, () => failInterrupted(service), 'the builds that an earlier process left could not be ended')

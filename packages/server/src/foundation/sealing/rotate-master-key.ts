@@ -7,8 +7,11 @@ import { resealValue } from './sealed-values.ts'
 
 /**
  * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.
+ * Throws in a fleet: the other hosts would not have the new key.
  */
 export async function rotateMasterKey(service: Foundation): Promise<number> {
+  if (service.config.fleet !== null)
+    throw new HoltError('conflict', 'The hosts of a fleet share their master keys, and one host cannot replace them.')
   const resealed = await service.masterKeys.rotate(service.now(), () => finishRotation(service))
   if (resealed === null) throw new HoltError('conflict', 'The key is being rotated already.')
   return resealed
@@ -16,9 +19,9 @@ export async function rotateMasterKey(service: Foundation): Promise<number> {
 
 /**
  * Seals the values of older keys with the newest one, in one transaction, and removes the other
- * keys. A start calls it too: an interrupted rotation leaves both keys, and every value opens with
- * one of them. A value that opens with no key is lost already. It stays unchanged, the log names
- * its owner, and the rotation continues.
+ * keys. A start that is in no fleet calls it too: an interrupted rotation leaves both keys, and
+ * every value opens with one of them. A value that opens with no key is lost already. It stays
+ * unchanged, the log names its owner, and the rotation continues.
  */
 export async function finishRotation({ store, masterKeys, log }: Foundation): Promise<number> {
   // Those under way may seal with the earlier key.
