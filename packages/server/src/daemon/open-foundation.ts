@@ -11,6 +11,7 @@ import type { Log } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics/metrics.ts'
 import { recordsPurpose } from '../foundation/rows/kept-answers.ts'
 import { type MasterKeys, openMasterKeys } from '../foundation/sealing/master-keys.ts'
+import { StoredSealedValues } from '../foundation/sealing/stored-sealed-values.ts'
 import type { Store } from '../foundation/store/open-store.ts'
 import { type HostClock, openHostClock } from '../foundation/time/host-clock.ts'
 import { observeEngine } from '../foundation/tracing/observed-engine.ts'
@@ -103,6 +104,7 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
     metrics,
     tracer,
     masterKeys,
+    sealedValues: new StoredSealedValues(masterKeys),
     holds: new Holds(),
     collector: new Collector(log),
     issuer: () => config.issuer ?? url,

@@ -12,6 +12,7 @@ import type { Holds } from './images/holds.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { MasterKeys } from './sealing/master-keys.ts'
+import type { SealedValues } from './sealing/sealed-values.ts'
 import type { Store } from './store/open-store.ts'
 import type { HostClock } from './time/host-clock.ts'
 import type { Tracer } from './tracing/tracer.ts'
@@ -45,6 +46,7 @@ export interface Foundation {
   readonly metrics: Metrics
   readonly tracer: Tracer
   readonly masterKeys: MasterKeys
+  readonly sealedValues: SealedValues
   /** Keeps images and checkpoints that no row refers to. */
   readonly holds: Holds
   readonly collector: Collector

@@ -6,7 +6,7 @@ import {
   type ReplaceProvider,
 } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
-import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
@@ -151,14 +151,14 @@ function publicPart(body: CreateProvider | ReplaceProvider): ProviderSettings {
 }
 
 async function putCredential(
-  { masterKeys }: Api,
+  { sealedValues }: Api,
   changes: Queries,
   { row, body }: { row: ProviderRow; body: CreateProvider | ReplaceProvider },
 ): Promise<void> {
   if (body.type === 'workload') return
   const value = body.type === 'static' ? body.value : body.client_secret
   const owner = { projectId: row.project_id, ownerId: row.provider_id, purpose: providerPurpose, version: row.version }
-  await putSealed(changes, masterKeys, { ...owner, value })
+  await sealedValues.put(changes, { ...owner, value })
 }
 
 function present({ oauthTokens }: Api, row: ProviderRow): Provider {

@@ -10,7 +10,7 @@ import {
 } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
 import { rotateMasterKey } from '../../foundation/sealing/rotate-master-key.ts'
-import { putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import { moment } from '../../foundation/store/moment.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
@@ -193,11 +193,11 @@ async function deleteSecret({ service, caller, params }: Call<'deleteSecret', Ap
 }
 
 async function putValue(
-  { masterKeys }: Api,
+  { sealedValues }: Api,
   changes: Queries,
   { row, value }: { row: SecretRow; value: string },
 ): Promise<void> {
-  await putSealed(changes, masterKeys, {
+  await sealedValues.put(changes, {
     projectId: row.project_id,
     ownerId: row.secret_id,
     purpose: secretPurpose,

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { type CertifiedKey, makeAuthority } from '@holt/egress'
 import { z } from 'zod'
 import type { MasterKeys, SealedFor } from '../../foundation/sealing/master-keys.ts'
-import { putSealed, readSealed } from '../../foundation/sealing/sealed-values.ts'
+import { StoredSealedValues } from '../../foundation/sealing/stored-sealed-values.ts'
 import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 
@@ -36,12 +36,13 @@ export function sealedPlace(
   masterKeys: MasterKeys,
   owner: SealedFor = authorityOwner,
 ): SharedPlace {
+  const sealed = new StoredSealedValues(masterKeys)
   return {
-    read: () => readSealed(store.db, masterKeys, owner),
+    read: () => sealed.read(store.db, owner),
     putFirst: (text) =>
       store.change(aloneWithService, async (changes) => {
-        const found = await readSealed(changes, masterKeys, owner)
-        if (found === null) await putSealed(changes, masterKeys, { ...owner, value: text })
+        const found = await sealed.read(changes, owner)
+        if (found === null) await sealed.put(changes, { ...owner, value: text })
         return found ?? text
       }),
   }

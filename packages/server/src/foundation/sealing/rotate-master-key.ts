@@ -3,7 +3,7 @@ import type { Foundation } from '../foundation.ts'
 import { aloneWithService } from '../store/alone.ts'
 import type { SealedValueRow } from '../store/tables.ts'
 import type { MasterKeys, SealedFor } from './master-keys.ts'
-import { resealValue } from './sealed-values.ts'
+import { resealValue } from './stored-sealed-values.ts'
 
 /**
  * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.

@@ -1,80 +1,58 @@
 import type { Queries } from '../store/open-store.ts'
-import type { SealedValueRow } from '../store/tables.ts'
-import type { MasterKeys, SealedFor } from './master-keys.ts'
+import type { Sealed, SealedFor } from './master-keys.ts'
+
+/** The owner and the purpose of a sealed value. An owner has one value of a purpose. */
+export type SealedOwner = Omit<SealedFor, 'version'>
+
+/** A value that is to be sealed, with its owner. */
+export interface NewSealedValue extends SealedFor {
+  readonly value: string
+}
+
+/** A stored value that is still sealed. */
+export interface FoundSealed {
+  /** Returns the value. Rejects if it is damaged, or sealed with another key. */
+  open(): Promise<string>
+}
 
 /**
- * Seals a value and stores it in place of the owner's earlier one. `db` is the transaction of the
- * change.
+ * The sealed values of the service. A host with master keys seals and opens them itself
+ * (`StoredSealedValues`). A worker has none, so it asks a host that has them.
  */
-export async function putSealed(
-  db: Queries,
-  masterKeys: MasterKeys,
-  { value, ...owner }: SealedFor & { readonly value: string },
+export interface SealedValues {
+  /**
+   * Seals a value and stores it in place of the owner's earlier one. `changes` is the transaction
+   * of the change.
+   */
+  put(changes: Queries, value: NewSealedValue): Promise<void>
+  /** Returns the value of an owner, or null if there is none. Rejects as `open` does. */
+  read(db: Queries, owner: SealedOwner): Promise<string | null>
+  /**
+   * Returns the sealed value of an owner, or null if there is none. A failed read is thus different
+   * from a value that does not open.
+   */
+  find(db: Queries, owner: SealedOwner): Promise<FoundSealed | null>
+}
+
+/** Stores a sealed text in place of the owner's earlier one. */
+export async function storeSealed(
+  changes: Queries,
+  { projectId, ownerId, purpose, version }: SealedFor,
+  { masterKeyId, text }: Sealed,
 ): Promise<void> {
-  const { masterKeyId, text } = masterKeys.seal(value, owner)
   const row = {
-    owner_id: owner.ownerId,
-    purpose: owner.purpose,
-    project_id: owner.projectId,
-    version: owner.version,
+    owner_id: ownerId,
+    purpose,
+    project_id: projectId,
+    version,
     master_key_id: masterKeyId,
     sealed: text,
   }
-  await db
+  await changes
     .insertInto('sealed_values')
     .values(row)
     .onConflict((conflict) => conflict.columns(['owner_id', 'purpose']).doUpdateSet(row))
     .execute()
-}
-
-/** Seals a stored value with the newest key, unless another value has replaced it meanwhile. */
-export async function resealValue(
-  db: Queries,
-  masterKeys: MasterKeys,
-  { row, value }: { readonly row: SealedValueRow; readonly value: string },
-): Promise<void> {
-  const { owner_id: ownerId, purpose, project_id: projectId, version } = row
-  const { masterKeyId, text } = masterKeys.seal(value, { ownerId, purpose, projectId, version })
-  await db
-    .updateTable('sealed_values')
-    .set({ master_key_id: masterKeyId, sealed: text })
-    .where('project_id', projectId === null ? 'is' : '=', projectId)
-    .where('owner_id', '=', ownerId)
-    .where('purpose', '=', purpose)
-    .where('sealed', '=', row.sealed)
-    .execute()
-}
-
-/** Returns the value of an owner, or null if there is none. */
-export async function readSealed(
-  db: Queries,
-  masterKeys: MasterKeys,
-  owner: Omit<SealedFor, 'version'>,
-): Promise<string | null> {
-  const found = await findSealed(db, masterKeys, owner)
-  return found === null ? null : found.open()
-}
-
-/**
- * Returns the sealed value of an owner, or null if there is none. A failed read is thus different
- * from a value that does not open. Only `open` throws for a value that is damaged, or sealed with
- * another key.
- */
-export async function findSealed(
-  db: Queries,
-  masterKeys: MasterKeys,
-  { projectId, ownerId, purpose }: Omit<SealedFor, 'version'>,
-): Promise<{ open(): string } | null> {
-  const row = await db
-    .selectFrom('sealed_values')
-    .selectAll()
-    .where('project_id', projectId === null ? 'is' : '=', projectId)
-    .where('owner_id', '=', ownerId)
-    .where('purpose', '=', purpose)
-    .executeTakeFirst()
-  if (row === undefined) return null
-  const sealed = { masterKeyId: row.master_key_id, text: row.sealed }
-  return { open: () => masterKeys.open(sealed, { projectId, ownerId, purpose, version: row.version }) }
 }
 
 /** Removes all values of an owner. Succeeds if there are none. */

@@ -1,7 +1,7 @@
 import type { SigningAlgorithm } from '@holt/protocol'
 import type { CryptoKey } from 'jose'
 import { importJWK, type JWK } from 'jose'
-import { findSealed, putSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { type FoundSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWithService } from '../../foundation/store/alone.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import type { SigningKeyRow } from '../../foundation/store/tables.ts'
@@ -26,7 +26,7 @@ export interface SigningKey {
   readonly createdAt: number
 }
 
-type Parts = Pick<Resources, 'store' | 'masterKeys' | 'now' | 'log'>
+type Parts = Pick<Resources, 'store' | 'sealedValues' | 'now' | 'log'>
 
 /**
  * The keys that sign the service's tokens. There is one for each requested algorithm. It is made on
@@ -85,7 +85,7 @@ export class SigningKeys {
   }
 
   async #load(algorithm: SigningAlgorithm): Promise<SigningKey> {
-    const { store, masterKeys, now, log } = this.#parts
+    const { store, sealedValues, now, log } = this.#parts
     const row = await store.db
       .selectFrom('signing_keys')
       .selectAll()
@@ -95,7 +95,7 @@ export class SigningKeys {
       .executeTakeFirst()
     if (row === undefined) return this.#make(algorithm)
     // A database that cannot be read says nothing of the key. The caller gets that error.
-    const sealed = await findSealed(store.db, masterKeys, { projectId: null, ownerId: row.kid, purpose })
+    const sealed = await sealedValues.find(store.db, { projectId: null, ownerId: row.kid, purpose })
     try {
       return await opened(row, sealed, algorithm)
     } catch (err) {
@@ -107,7 +107,7 @@ export class SigningKeys {
   }
 
   async #make(algorithm: SigningAlgorithm): Promise<SigningKey> {
-    const { store, masterKeys, now } = this.#parts
+    const { store, sealedValues, now } = this.#parts
     const { kid, privateJwk, publicJwk } = await generateKeyPair(algorithm)
     const createdAt = now()
     await store.change(aloneWithService, async (changes) => {
@@ -116,7 +116,7 @@ export class SigningKeys {
         .values({ kid, algorithm, public_jwk_json: JSON.stringify(publicJwk), created_at: createdAt })
         .execute()
       const value = JSON.stringify(privateJwk)
-      await putSealed(changes, masterKeys, { projectId: null, ownerId: kid, purpose, version: 1, value })
+      await sealedValues.put(changes, { projectId: null, ownerId: kid, purpose, version: 1, value })
     })
     return { kid, algorithm, key: await privateKey(JSON.stringify(privateJwk), algorithm), createdAt }
   }
@@ -124,13 +124,13 @@ export class SigningKeys {
 
 async function opened(
   row: SigningKeyRow,
-  sealed: { open(): string } | null,
+  sealed: FoundSealed | null,
   algorithm: SigningAlgorithm,
 ): Promise<SigningKey> {
   const { kid, created_at: createdAt } = row
   if (publicJwk(row) === null) throw new Error(`the public half of the signing key ${kid} is damaged`)
   if (sealed === null) throw new Error(`the private half of the signing key ${kid} is not there`)
-  return { kid, algorithm, key: await privateKey(sealed.open(), algorithm), createdAt }
+  return { kid, algorithm, key: await privateKey(await sealed.open(), algorithm), createdAt }
 }
 
 /** Returns the public key for verifiers, or null if its row is damaged. */

@@ -2,7 +2,6 @@ import { makeRuntimeCa, type RuntimeCa, type SyntheticAddress } from '@holt/egre
 import { type CreateRuntime, type PolicyBody, type PolicyRef, randomText, type WantedPolicy } from '@holt/protocol'
 import { attempt, type Refuse } from '../../foundation/errors/refuse.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import { putSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../../foundation/store/tables.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
@@ -105,7 +104,7 @@ export async function choosePolicy(
 
 /** Stores a new runtime's network, in the transaction that stores the runtime. */
 export async function storeNetwork(
-  { masterKeys }: Resources,
+  { sealedValues }: Resources,
   changes: Queries,
   { ref, network, at }: { ref: RuntimeRef; network: DecidedNetwork; at: number },
 ): Promise<void> {
@@ -115,7 +114,7 @@ export async function storeNetwork(
     // A policy that was deleted meanwhile is not found.
     if (policy !== null && policy.policyId !== null) await findPolicy(changes, projectId, policy.policyId)
     await changes.insertInto('runtime_networks').values(newNetworkRow(ref, { policy, ca, at })).execute()
-    await putCaKey({ masterKeys }, changes, { ref, ca })
+    await putCaKey({ sealedValues }, changes, { ref, ca })
   }
   for (const [position, { row, placeholder }] of secrets.entries()) {
     await changes
@@ -148,12 +147,12 @@ export function newNetworkRow(
 
 /** Seals the key of a runtime's own authority. */
 export async function putCaKey(
-  { masterKeys }: Pick<Resources, 'masterKeys'>,
+  { sealedValues }: Pick<Resources, 'sealedValues'>,
   changes: Queries,
   { ref, ca }: { ref: RuntimeRef; ca: RuntimeCa },
 ): Promise<void> {
   const { projectId, runtimeId: ownerId } = ref
-  await putSealed(changes, masterKeys, { projectId, ownerId, purpose: caPurpose, version: 1, value: ca.privateKeyPem })
+  await sealedValues.put(changes, { projectId, ownerId, purpose: caPurpose, version: 1, value: ca.privateKeyPem })
 }
 
 /**

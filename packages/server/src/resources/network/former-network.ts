@@ -1,6 +1,5 @@
 import type { RuntimeCa, SyntheticAddress } from '@holt/egress'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import { readSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { Resources } from '../resources.ts'
 import { heldSecrets } from '../secrets/held-secrets.ts'
@@ -57,10 +56,10 @@ export async function copyRules(db: Queries, ref: RuntimeRef): Promise<Pick<Deci
   }
 }
 
-async function authorityOf({ store, masterKeys }: Resources, ref: RuntimeRef): Promise<RuntimeCa | null> {
+async function authorityOf({ store, sealedValues }: Resources, ref: RuntimeRef): Promise<RuntimeCa | null> {
   const { projectId, runtimeId: ownerId } = ref
   const row = await networkRow(store.db, ref)
   if (row === undefined) return null
-  const privateKeyPem = await readSealed(store.db, masterKeys, { projectId, ownerId, purpose: caPurpose })
+  const privateKeyPem = await sealedValues.read(store.db, { projectId, ownerId, purpose: caPurpose })
   return privateKeyPem === null ? null : { certificatePem: row.ca_certificate, privateKeyPem }
 }

@@ -4,7 +4,7 @@ import type { GuestNetwork } from '@holt/guest-client'
 import { HoltError, type RuntimeState } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
-import { readSealed, removeSealed } from '../../foundation/sealing/sealed-values.ts'
+import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { RuntimeNetworkRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'
 import { type HeldSecret, heldSecrets } from '../secrets/held-secrets.ts'
@@ -185,9 +185,9 @@ export class RuntimeNetworks {
   }
 
   async #attach(ref: RuntimeRef, desired: Desired): Promise<void> {
-    const { store, masterKeys, decisions, metrics } = this.#service()
+    const { store, sealedValues, decisions, metrics } = this.#service()
     const { projectId, runtimeId } = ref
-    const privateKeyPem = await readSealed(store.db, masterKeys, { projectId, ownerId: runtimeId, purpose: caPurpose })
+    const privateKeyPem = await sealedValues.read(store.db, { projectId, ownerId: runtimeId, purpose: caPurpose })
     if (privateKeyPem === null) throw new Error(`the key of the authority of ${runtimeId} is not there`)
     const ability = this.#ability()
     const write = await decisions.begin(ref)

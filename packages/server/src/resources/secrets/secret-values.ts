@@ -1,5 +1,4 @@
-import type { MasterKeys } from '../../foundation/sealing/master-keys.ts'
-import { readSealed } from '../../foundation/sealing/sealed-values.ts'
+import type { SealedValues } from '../../foundation/sealing/sealed-values.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { SecretRow } from '../../foundation/store/tables.ts'
 import { findProvider, providerPurpose, settingsOf } from '../identity/find-provider.ts'
@@ -16,7 +15,7 @@ export interface SecretValue {
 /** The sources of values. */
 export interface ValueSources {
   readonly store: Store
-  readonly masterKeys: MasterKeys
+  readonly sealedValues: SealedValues
   readonly oauthTokens: OAuthTokens
   readonly workloadTokens: WorkloadTokens
 }
@@ -31,7 +30,7 @@ export async function secretValue(
   secretId: string,
   subject: Subject,
 ): Promise<SecretValue | null> {
-  const { store, masterKeys } = sources
+  const { store, sealedValues } = sources
   const row = await store.db
     .selectFrom('secrets')
     .selectAll()
@@ -43,13 +42,13 @@ export async function secretValue(
   const owner = { projectId: row.project_id, ownerId: row.secret_id, purpose: secretPurpose }
   const value =
     row.provider_id === null
-      ? await readSealed(store.db, masterKeys, owner)
+      ? await sealedValues.read(store.db, owner)
       : await providedValue(sources, row.provider_id, subject)
   return value === null ? null : { value, version: row.version }
 }
 
 async function providedValue(
-  { store, masterKeys, oauthTokens, workloadTokens }: ValueSources,
+  { store, sealedValues, oauthTokens, workloadTokens }: ValueSources,
   providerId: NonNullable<SecretRow['provider_id']>,
   subject: Subject,
 ): Promise<string | null> {
@@ -58,7 +57,7 @@ async function providedValue(
   const { version } = provider
   if (settings.type === 'workload') return workloadTokens.token({ providerId, version, settings }, subject)
   const owner = { projectId: provider.project_id, ownerId: providerId, purpose: providerPurpose }
-  const credential = await readSealed(store.db, masterKeys, owner)
+  const credential = await sealedValues.read(store.db, owner)
   if (credential === null || settings.type === 'static') return credential
   return oauthTokens.token({ providerId, version, settings, clientSecret: credential })
 }

@@ -2,7 +2,6 @@ import type { EngineFacts } from '@holt/engine'
 import { type CreateRuntime, HoltError } from '@holt/protocol'
 import { attempt, type Refuse } from '../../foundation/errors/refuse.ts'
 import { readableBy } from '../../foundation/rows/system-project.ts'
-import { readSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { SnapshotRow } from '../../foundation/store/tables.ts'
 import { vendorPolicy } from '../../resources/agents/vendor-policy.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
@@ -101,12 +100,12 @@ async function defaultPolicyOf(service: Runtimes, row: SnapshotRow, secrets: rea
  * Files may only contain the placeholders.
  */
 async function formerOf(
-  { store, masterKeys }: Runtimes,
+  { store, sealedValues }: Runtimes,
   { kind, project_id: projectId, snapshot_id: ownerId }: SnapshotRow,
   { placeholders, addresses, caCertificate }: SnapshotSettings,
 ): Promise<FormerNetwork> {
   if (kind === 'filesystem') return { ca: null, placeholders, addresses: [] }
-  const privateKeyPem = await readSealed(store.db, masterKeys, { projectId, ownerId, purpose: caPurpose })
+  const privateKeyPem = await sealedValues.read(store.db, { projectId, ownerId, purpose: caPurpose })
   const ca = caCertificate === null || privateKeyPem === null ? null : { certificatePem: caCertificate, privateKeyPem }
   return { ca, placeholders, addresses }
 }

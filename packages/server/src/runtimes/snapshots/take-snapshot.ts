@@ -4,7 +4,6 @@ import { type RuntimeFiles, storeFiles } from '../../artifacts/artifacts.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import { checkpointOf } from '../../foundation/rows/checkpoint-id.ts'
 import { findRunning, findRuntime, notRunning, type RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import { putSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { RuntimeRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
@@ -178,7 +177,7 @@ async function publish(
     const stored = await finishSnapshot(service, changes, row, facts)
     if (stored === null || former.ca === null) return stored
     const owner = { projectId, ownerId: row.snapshot_id, purpose: caPurpose, version: 1 }
-    await putSealed(changes, service.masterKeys, { ...owner, value: former.ca.privateKeyPem })
+    await service.sealedValues.put(changes, { ...owner, value: former.ca.privateKeyPem })
     return stored
   })
   await failpoint('snapshot.ready')

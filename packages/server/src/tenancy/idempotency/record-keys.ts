@@ -1,6 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { recordsPurpose } from '../../foundation/rows/kept-answers.ts'
-import { findSealed, putSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { Tenancy } from '../tenancy.ts'
@@ -14,7 +13,7 @@ export interface RecordKeys {
   readonly answer: Uint8Array
 }
 
-type Parts = Pick<Tenancy, 'store' | 'masterKeys' | 'log' | 'records'>
+type Parts = Pick<Tenancy, 'store' | 'sealedValues' | 'log' | 'records'>
 
 /**
  * Returns the keys of a project. They are derived from a secret that the store seals with the
@@ -43,12 +42,12 @@ function rootIn(parts: Parts): Promise<Buffer> {
  * records are written after it.
  */
 function readOrMakeRoot(parts: Parts): Promise<Buffer> {
-  const { store, masterKeys } = parts
+  const { store, sealedValues } = parts
   const readOrMake = async (changes: Queries) => {
     const found = await readRoot(parts, changes)
     if (found !== null) return found
     const made = randomBytes(32)
-    await putSealed(changes, masterKeys, { ...owner, version: 1, value: made.toString('base64') })
+    await sealedValues.put(changes, { ...owner, version: 1, value: made.toString('base64') })
     return made
   }
   return store.change(aloneWithService, readOrMake, { durable: 'later' })
@@ -58,12 +57,12 @@ function readOrMakeRoot(parts: Parts): Promise<Buffer> {
  * Returns the secret, or null if there is none or it does not open. With another secret, earlier
  * requests have other fingerprints and are refused.
  */
-async function readRoot({ masterKeys, log }: Parts, changes: Queries): Promise<Buffer | null> {
+async function readRoot({ sealedValues, log }: Parts, changes: Queries): Promise<Buffer | null> {
   // A database that cannot be read says nothing of the secret. The client gets that error.
-  const sealed = await findSealed(changes, masterKeys, owner)
+  const sealed = await sealedValues.find(changes, owner)
   if (sealed === null) return null
   try {
-    return Buffer.from(sealed.open(), 'base64')
+    return Buffer.from(await sealed.open(), 'base64')
   } catch (err) {
     // Its master key is lost, or its row is damaged. A refusal of every request with a key would
     // not help.

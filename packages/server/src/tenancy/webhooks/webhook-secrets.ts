@@ -1,4 +1,3 @@
-import { putSealed, readSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
@@ -14,9 +13,9 @@ type Row = Pick<WebhookRow, 'project_id' | 'webhook_id' | 'secret_version' | 'pr
  * Makes and returns a webhook's secret, in the transaction that makes the webhook or its new
  * version.
  */
-export async function putNewSecret({ masterKeys }: Tenancy, changes: Queries, row: Row): Promise<string> {
+export async function putNewSecret({ sealedValues }: Tenancy, changes: Queries, row: Row): Promise<string> {
   const value = makeWebhookSecret()
-  await putSealed(changes, masterKeys, { ...ownerOf(row), purpose: current, version: row.secret_version, value })
+  await sealedValues.put(changes, { ...ownerOf(row), purpose: current, version: row.secret_version, value })
   return value
 }
 
@@ -24,12 +23,12 @@ export async function putNewSecret({ masterKeys }: Tenancy, changes: Queries, ro
 export async function keepAsPrevious(service: Tenancy, changes: Queries, row: Row): Promise<void> {
   const value = await currentSecret(service, changes, row)
   const version = row.secret_version
-  await putSealed(changes, service.masterKeys, { ...ownerOf(row), purpose: previous, version, value })
+  await service.sealedValues.put(changes, { ...ownerOf(row), purpose: previous, version, value })
 }
 
 /** Returns the present secret of a webhook. */
-export async function currentSecret({ masterKeys }: Tenancy, db: Queries, row: Row): Promise<string> {
-  const value = await readSealed(db, masterKeys, { ...ownerOf(row), purpose: current })
+export async function currentSecret({ sealedValues }: Tenancy, db: Queries, row: Row): Promise<string> {
+  const value = await sealedValues.read(db, { ...ownerOf(row), purpose: current })
   if (value === null) throw new Error(`the secret of ${row.webhook_id} is not there`)
   return value
 }
@@ -42,7 +41,7 @@ export async function signingSecrets(service: Tenancy, row: Row): Promise<readon
   const { db } = service.store
   const secret = await currentSecret(service, db, row)
   if (row.previous_until === null || row.previous_until <= service.now()) return [secret]
-  const before = await readSealed(db, service.masterKeys, { ...ownerOf(row), purpose: previous })
+  const before = await service.sealedValues.read(db, { ...ownerOf(row), purpose: previous })
   return before === null ? [secret] : [secret, before]
 }
 

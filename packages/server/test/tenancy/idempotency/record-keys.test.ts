@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openMasterKeys } from '../../../src/foundation/sealing/master-keys.ts'
+import { StoredSealedValues } from '../../../src/foundation/sealing/stored-sealed-values.ts'
 import { recordKeys } from '../../../src/tenancy/idempotency/record-keys.ts'
 import { RecordState } from '../../../src/tenancy/idempotency/record-state.ts'
 import { failingReads } from '../../support/failing-reads.ts'
@@ -11,8 +12,8 @@ test('a record key that cannot be read now is an error, and is not replaced', as
   const store = await openTestStore(stateDir)
   onTestFinished(() => store.close())
   const { log, logged } = keepingLog()
-  const masterKeys = await openMasterKeys(stateDir, { now: 1 })
-  const parts = { store, masterKeys, log, records: new RecordState() }
+  const sealedValues = new StoredSealedValues(await openMasterKeys(stateDir, { now: 1 }))
+  const parts = { store, sealedValues, log, records: new RecordState() }
   const keys = await recordKeys(parts, 'pr1')
   const row = () => store.db.selectFrom('sealed_values').selectAll().executeTakeFirstOrThrow()
   const before = await row()
