@@ -9,6 +9,7 @@ import { AddressBook } from './network/address-book.ts'
 import { DecisionLog } from './network/decision-log.ts'
 import type { Outside } from './network/open-outside.ts'
 import { RuntimeNetworks } from './network/runtime-networks.ts'
+import { type ReadSecretValue, storedSecretValues } from './secrets/secret-values.ts'
 import { TemplateProgress } from './templates/template-progress.ts'
 
 /** The handle of resources: the templates, networks, secrets and identities that runtimes use. */
@@ -21,6 +22,7 @@ export interface Resources extends Tenancy {
   readonly signingKeys: SigningKeys
   readonly oauthTokens: OAuthTokens
   readonly workloadTokens: WorkloadTokens
+  readonly secretValue: ReadSecretValue
 }
 
 /** The parts of resources that are opened elsewhere. */
@@ -28,12 +30,19 @@ interface ResourcesOptions {
   readonly artifacts: Artifacts
   readonly outside: Pick<Outside, 'gateway' | 'dialTls'>
   readonly agentTemplates: readonly AgentTemplate[]
+  /** Reads the values of secrets. Default: from the store of this host. */
+  readonly secretValue?: ReadSecretValue | undefined
 }
 
 /** Makes the parts of resources. */
-export function openResources(tenancy: Tenancy, { artifacts, outside, agentTemplates }: ResourcesOptions): Resources {
+export function openResources(
+  tenancy: Tenancy,
+  { artifacts, outside, agentTemplates, secretValue }: ResourcesOptions,
+): Resources {
   const { store, log, now, issuer } = tenancy
   const signingKeys = new SigningKeys(tenancy)
+  const oauthTokens = new OAuthTokens(outside.dialTls, now)
+  const workloadTokens = new WorkloadTokens({ signingKeys, issuer, now })
   const addresses = new AddressBook(store, log)
   const resources: Resources = {
     ...tenancy,
@@ -43,8 +52,9 @@ export function openResources(tenancy: Tenancy, { artifacts, outside, agentTempl
     networks: new RuntimeNetworks(() => resources, { gateway: outside.gateway, addresses }),
     decisions: new DecisionLog(store, log),
     signingKeys,
-    oauthTokens: new OAuthTokens(outside.dialTls, now),
-    workloadTokens: new WorkloadTokens({ signingKeys, issuer, now }),
+    oauthTokens,
+    workloadTokens,
+    secretValue: secretValue ?? storedSecretValues({ ...tenancy, oauthTokens, workloadTokens }),
   }
   return resources
 }

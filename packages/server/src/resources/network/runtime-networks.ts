@@ -8,7 +8,6 @@ import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { RuntimeNetworkRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'
 import { type HeldSecret, heldSecrets } from '../secrets/held-secrets.ts'
-import { secretValue } from '../secrets/secret-values.ts'
 import { type AddressBook, knownAddresses } from './address-book.ts'
 import { caPurpose } from './decide-network.ts'
 import { type CurrentPolicy, currentPolicy, networkRow } from './find-network.ts'
@@ -225,7 +224,7 @@ export class RuntimeNetworks {
     const service = this.#service()
     return secrets.flatMap(({ secret_id, name, hosts_json, header, format, placeholder }) => {
       if (placeholder === null || header === null || format === null) return []
-      const value = () => secretValue(service, secret_id, { projectId, runtimeId })
+      const value = () => service.secretValue(secret_id, { projectId, runtimeId })
       return [{ name, hosts: JSON.parse(hosts_json), header, format, placeholder, value }]
     })
   }

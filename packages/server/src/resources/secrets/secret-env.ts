@@ -2,7 +2,6 @@ import { HoltError } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import type { Resources } from '../resources.ts'
 import { heldSecrets } from './held-secrets.ts'
-import { secretValue } from './secret-values.ts'
 
 /**
  * Returns the variables of a runtime's secrets. Each is a placeholder, or the value itself if it is
@@ -26,7 +25,7 @@ async function valueInside(
   ref: RuntimeRef,
   { secret_id, name }: { readonly secret_id: string; readonly name: string },
 ): Promise<string> {
-  const found = await secretValue(service, secret_id, ref)
+  const found = await service.secretValue(secret_id, ref)
   if (found === null) throw new HoltError('unavailable', `The secret ${name} was deleted while the runtime was made.`)
   return found.value
 }

@@ -12,6 +12,13 @@ export interface SecretValue {
   readonly version: number
 }
 
+/**
+ * Returns the current value of a secret for one runtime. It is read for each use, so that a new
+ * version or a deletion applies to the next request. Resolves with null if the secret was deleted.
+ * Rejects if a provider fails.
+ */
+export type ReadSecretValue = (secretId: string, subject: Subject) => Promise<SecretValue | null>
+
 /** The sources of values. */
 export interface ValueSources {
   readonly store: Store
@@ -20,12 +27,12 @@ export interface ValueSources {
   readonly workloadTokens: WorkloadTokens
 }
 
-/**
- * Returns the current value of a secret for one runtime. It is read for each use, so that a new
- * version or a deletion applies to the next request. Returns null if the secret was deleted.
- * Rejects if a provider fails.
- */
-export async function secretValue(
+/** Returns the values of secrets from the store of this host, as its master keys open them. */
+export function storedSecretValues(sources: ValueSources): ReadSecretValue {
+  return (secretId, subject) => storedSecretValue(sources, secretId, subject)
+}
+
+async function storedSecretValue(
   sources: ValueSources,
   secretId: string,
   subject: Subject,
