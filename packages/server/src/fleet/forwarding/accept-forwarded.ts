@@ -1,8 +1,10 @@
 import type { Duplex } from 'node:stream'
+import { HoltError } from '@holt/protocol'
 import { inTime } from '../../foundation/async/in-time.ts'
 import type { Log } from '../../foundation/log.ts'
 import { noteVouch } from '../../foundation/request/vouch.ts'
 import type { Owned } from '../../foundation/wire/forwarder.ts'
+import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
 import { PeerConnection } from '../peers/peer-connection.ts'
 import type { OwnPeer } from '../peers/peer-directory.ts'
 import type { PeerStream } from '../peers/peer-listener.ts'
@@ -13,6 +15,9 @@ import { readVouch } from './vouch-headers.ts'
 /** The protocol of a stream that carries one request in HTTP/1.1 (RFC 8441, 4). */
 export const requestProtocol = 'holt-request'
 
+/** The header with the code of the error of a host that has no room for a paused runtime. */
+export const refusedHeader = 'holt-refused'
+
 /** The parts of the acceptance of forwarded requests. */
 export interface AcceptOptions {
   readonly own: OwnPeer
@@ -22,7 +27,7 @@ export interface AcceptOptions {
   readonly log: Log
   /**
    * Lets this host take a paused runtime that no host owns. Resolves with false if another host
-   * shall take it.
+   * shall take it. Throws if this host has no room.
    */
   readonly take: (owned: Owned) => Promise<boolean>
   /** Serves HTTP/1.1 on a connection. */
@@ -32,7 +37,8 @@ export interface AcceptOptions {
 /**
  * Answers a stream of another host that carries a forwarded request. Refuses with 421 and
  * `holt-owner` if a third host owns the thing, and with 503 while this host is fenced. A host that
- * takes no new runtimes refuses placed creates with 503, too. Takes a paused runtime without an
+ * takes no new runtimes refuses placed creates with 503, too, and a host without room does so with
+ * `holt-refused`. Takes a paused runtime without an
  * owner that has to run for the request. Any other thing without an owner is accepted: the
  * request's handler answers for it.
  */
@@ -49,6 +55,7 @@ export async function acceptForwarded(
   if (own.fenced) return refuse(503)
   const { vouch, owned, deadlineMs } = forwarded
   const found = await inTime(findOwner({ rows, take }, owned), deadlineMs)
+  if (found instanceof Error) return refuse(503, { [refusedHeader]: found.code })
   // The entry has given up, or its client has.
   if (found === null || stream.destroyed || stream.closed) return refuse(503)
   const owner = found.row?.hostId ?? (found.mayStay ? own.hostId : '')
@@ -78,9 +85,18 @@ interface Found {
   readonly mayStay: boolean
 }
 
-async function findOwner({ rows, take }: Pick<AcceptOptions, 'rows' | 'take'>, owned: Owned): Promise<Found> {
+/** Returns the owner of a thing, or the error of this host if it has no room for it. */
+async function findOwner(
+  { rows, take }: Pick<AcceptOptions, 'rows' | 'take'>,
+  owned: Owned,
+): Promise<Found | HoltError> {
   const row = await rows.find(owned)
   if (row !== null || owned.wakes === undefined) return { row, mayStay: true }
-  const mayStay = await take(owned)
-  return { row: await rows.find(owned), mayStay }
+  try {
+    const mayStay = await take(owned)
+    return { row: await rows.find(owned), mayStay }
+  } catch (error) {
+    if (error instanceof HoltError && isRefusal(error)) return error
+    throw error
+  }
 }

@@ -1,5 +1,6 @@
 import { RecentMap } from '../../foundation/recent-map.ts'
 import type { Owned } from '../../foundation/wire/forwarder.ts'
+import { Refusals } from '../../foundation/wire/placed-refusals.ts'
 
 /** The host that owns a thing, by the row of the thing. */
 export interface OwnerRow {
@@ -19,9 +20,10 @@ export interface OwnerRows {
   find(owned: Owned): Promise<OwnerRow | null>
   /**
    * Returns the owner as `find` does, or the host that shall resume a paused runtime without an
-   * owner, if the request needs that. Throws the client's error if no host can.
+   * owner, if the request needs that. A host that has refused is not chosen again. Throws the
+   * client's error if no host can.
    */
-  choose(owned: Owned): Promise<OwnerRow | null>
+  choose(owned: Owned, refusals?: Refusals): Promise<OwnerRow | null>
 }
 
 /** The time for which an owner is remembered, in milliseconds. */
@@ -50,17 +52,26 @@ export class OwnerCache {
   /**
    * Returns the other host that owns a thing or shall take it. Returns null if this host answers
    * for it. `take` is called where this host shall take it, and the row is read again afterwards.
+   * If it throws a refusal, another host is chosen.
    */
-  async find(owned: Owned, take: () => Promise<void> = async () => {}): Promise<OwnerRow | null> {
+  async find(
+    owned: Owned,
+    take: () => Promise<void> = async () => {},
+    refusals = new Refusals(),
+  ): Promise<OwnerRow | null> {
     const name = nameOf(owned)
     const kept = this.#kept.get(name)
     if (kept !== undefined && this.#monotonic() - kept.at < freshMs) return kept.row
     this.#kept.delete(name)
-    let row = await this.#rows.choose(owned)
-    if (row?.isChosen === true && row.hostId === this.#ownHostId) {
-      await take()
-      row = await this.#rows.find(owned)
-    }
+    let row = await this.#rows.choose(owned, refusals)
+    while (row?.isChosen === true && row.hostId === this.#ownHostId)
+      try {
+        await take()
+        row = await this.#rows.find(owned)
+      } catch (error) {
+        refusals.note(this.#ownHostId, error)
+        row = await this.#rows.choose(owned, refusals)
+      }
     if (row === null || row.hostId === this.#ownHostId) return null
     if (row.isChosen === true) return row
     this.#kept.set(name, { row, at: this.#monotonic() })

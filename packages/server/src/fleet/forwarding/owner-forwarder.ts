@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { HoltError } from '@holt/protocol'
+import { type ErrorCode, errorCatalogue, HoltError } from '@holt/protocol'
 import { movedHeader } from '../../foundation/errors/moved-header.ts'
 import type { Log } from '../../foundation/log.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
@@ -14,11 +14,12 @@ import {
   type Owned,
   type PlacedCreate,
 } from '../../foundation/wire/forwarder.ts'
+import { isRefusal, Refusals } from '../../foundation/wire/placed-refusals.ts'
 import { earlyHints } from '../../inside/ports/early-hints.ts'
 import { join, switchingHead } from '../../inside/ports/forward-upgrade.ts'
 import type { PeerConnection } from '../peers/peer-connection.ts'
 import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
-import { requestProtocol } from './accept-forwarded.ts'
+import { refusedHeader, requestProtocol } from './accept-forwarded.ts'
 import type { ForwardMetrics, ForwardOutcome } from './forward-metrics.ts'
 import type { OwnerCache, OwnerRow } from './owner-cache.ts'
 import { BrokenOff, beginRequest, headOfAnswer } from './owner-request.ts'
@@ -43,6 +44,7 @@ export interface ForwarderOptions {
   readonly places: Pick<Forwarder, 'place'> | null
   /**
    * Lets this host take a paused runtime that no host owns. Resolves when its row tells its owner.
+   * Throws if this host has no room.
    */
   readonly take: (owned: Owned) => Promise<boolean>
 }
@@ -64,10 +66,11 @@ export class OwnerForwarder implements Forwarder {
     return (await this.#find(owned)) !== null
   }
 
-  #find(owned: Owned): Promise<OwnerRow | null> {
-    return this.#options.owners.find(owned, async () => {
+  #find(owned: Owned, refusals = new Refusals()): Promise<OwnerRow | null> {
+    const take = async () => {
       await this.#options.take(owned)
-    })
+    }
+    return this.#options.owners.find(owned, take, refusals)
   }
 
   async forward(forwarded: ForwardedRequest): Promise<number | null> {
@@ -123,7 +126,7 @@ export class OwnerForwarder implements Forwarder {
   /**
    * Finds the owner and does an exchange with it. Reads the owner's row again and tries once more
    * in three cases: the host was not the owner, it could not be reached, or it broke off a request
-   * that may be sent again.
+   * that may be sent again. If a host has no room for a paused runtime, the next one is tried.
    */
   async #toOwner(
     forwarded: Forwardable,
@@ -132,8 +135,9 @@ export class OwnerForwarder implements Forwarder {
   ): Promise<number | null> {
     const { owners, log } = this.#options
     const { owned, vouch } = forwarded
-    for (let attempt = 1; ; attempt += 1) {
-      const found = await this.#find(owned)
+    const refusals = new Refusals()
+    for (let attempt = 1; ; ) {
+      const found = await this.#find(owned, refusals)
       if (found === null && owned.type === 'host') throw new HostRefused(unavailable())
       if (found === null && isUntouched()) return null
       if (found === null && !canRepeat()) throw unavailable()
@@ -150,13 +154,18 @@ export class OwnerForwarder implements Forwarder {
           this.#options.metrics.note('left')
           throw signal.reason
         }
-        const outcome = outcomeOf(err)
+        const outcome = outcomeOf(err, owned)
         if (outcome === null) throw err
         this.#options.metrics.note(outcome)
         log.debug({ ...facts, err, outcome }, 'a request was not forwarded')
         owners.forget(owned)
+        if (outcome === 'refused') {
+          refusals.note(owner.hostId, err)
+          continue
+        }
         if (owned.type === 'host' && outcome !== 'broken') throw new HostRefused(unavailable(err), err)
         if (attempt > 1 || (outcome === 'broken' && !canRepeat())) throw unavailable(err)
+        attempt += 1
       }
     }
   }
@@ -178,6 +187,8 @@ export class OwnerForwarder implements Forwarder {
     if (opened.type === 'open') return opened.connection
     if (opened.status === 421)
       throw new Moved(`the host says that ${String(opened.headers['holt-owner'])} is the owner`)
+    const refusal = refusalOf(opened.headers[refusedHeader])
+    if (refusal !== null) throw new HostRefused(refusal)
     throw new Unreachable(`the host refused the request with ${opened.status}`)
   }
 
@@ -254,7 +265,19 @@ function hasMoved(answer: IncomingMessage, { vouch }: Forwardable): boolean {
   return vouch.visit === null && answer.statusCode === 503 && answer.headers[movedHeader] !== undefined
 }
 
-function outcomeOf(error: unknown): ForwardOutcome | null {
+/** Returns the error of a host that has no room for a paused runtime. Null: it has said none. */
+function refusalOf(code: unknown): HoltError | null {
+  const isKnown = typeof code === 'string' && Object.hasOwn(errorCatalogue, code)
+  const error = isKnown ? noRoom(code as ErrorCode) : null
+  return isRefusal(error) ? error : null
+}
+
+function noRoom(code: ErrorCode): HoltError {
+  return new HoltError(code, 'No host has room to resume the runtime now.', { details: { retry_after_secs: 5 } })
+}
+
+function outcomeOf(error: unknown, { type }: Owned): ForwardOutcome | null {
+  if (type === 'runtime' && error instanceof HostRefused) return 'refused'
   if (error instanceof Moved) return 'moved'
   if (error instanceof Unreachable) return 'unreachable'
   return error instanceof BrokenOff ? 'broken' : null

@@ -3,6 +3,7 @@ import { isUnowned } from '../../foundation/host/require-own.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import type { Owned } from '../../foundation/wire/forwarder.ts'
+import { Refusals } from '../../foundation/wire/placed-refusals.ts'
 import { resumeHost } from '../placement/resume-host.ts'
 import type { OwnerRow, OwnerRows } from './owner-cache.ts'
 
@@ -40,14 +41,14 @@ export class RowOwners implements OwnerRows {
     return row === undefined ? null : this.#heardOf(ownerOf(row))
   }
 
-  async choose(owned: Owned): Promise<OwnerRow | null> {
+  async choose(owned: Owned, refusals = new Refusals()): Promise<OwnerRow | null> {
     if (owned.type !== 'runtime' || owned.wakes === undefined) return this.find(owned)
     const row = await this.#findRuntime(owned)
     if (row === undefined) return null
     if (!isUnowned(row)) return this.#heardOf(ownerOf(row))
     if (owned.wakes === 'request' && row.auto_resume === 0) return null
     const stored = { runtimeId: row.runtime_id, nearHostId: row.near_host_id, classId: await this.#classOf(row) }
-    const hostId = resumeHost(this.#hosts, stored, this.#ownHostId)
+    const hostId = resumeHost(this.#hosts, stored, { ownHostId: this.#ownHostId, refusals })
     return { hostId, epoch: this.#epochOf(hostId), isChosen: true }
   }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import { Refusals } from '../../foundation/wire/placed-refusals.ts'
 import { takePaused } from '../../runtimes/lifecycle/take-paused.ts'
 import type { Runtimes } from '../../runtimes/runtimes.ts'
 import type { OpenPeers } from '../forwarding/open-peers.ts'
@@ -29,12 +30,23 @@ export function resumeElsewhere(
   { log, closing }: Runtimes,
   { owners, peers }: { readonly owners: RowOwners; readonly peers: () => Pick<OpenPeers, 'ask'> | null },
 ): ResumeElsewhere {
+  const ask = async (hostId: string, question: z.infer<typeof Take>) => {
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(takeTimeoutMs)])
+    await peers()?.ask(hostId, takePath, question, signal)
+  }
   return async ({ projectId, runtimeId }: RuntimeRef) => {
     try {
-      const chosen = await owners.choose({ type: 'runtime', projectId, id: runtimeId, wakes: 'resume' })
-      if (chosen?.isChosen !== true) return
-      const signal = AbortSignal.any([closing, AbortSignal.timeout(takeTimeoutMs)])
-      await peers()?.ask(chosen.hostId, takePath, { projectId, runtimeId } satisfies z.infer<typeof Take>, signal)
+      const refusals = new Refusals()
+      for (;;) {
+        const owned = { type: 'runtime', projectId, id: runtimeId, wakes: 'resume' } as const
+        const chosen = await owners.choose(owned, refusals)
+        if (chosen?.isChosen !== true) return
+        try {
+          return await ask(chosen.hostId, { projectId, runtimeId })
+        } catch (error) {
+          refusals.note(chosen.hostId, error)
+        }
+      }
     } catch (err) {
       // The next request resumes it.
       log.warn({ err, runtime_id: runtimeId }, 'no other host has resumed a runtime that left this one')

@@ -3,14 +3,11 @@ import { HoltError } from '@holt/protocol'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
 import type { Log } from '../../foundation/log.ts'
-import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
+import { Refusals } from '../../foundation/wire/placed-refusals.ts'
 import { DemandRates } from './demand-rates.ts'
 import type { Cannot, Need, OfferAnswer } from './need.ts'
 import type { OwnFacts } from './own-facts.ts'
 import type { PlacementMetrics } from './placement-metrics.ts'
-
-/** The hosts that a runtime is tried on, one after the refusal of another. */
-const tries = 3
 
 /** The time for which a host that has not answered a probe gets none, in milliseconds. */
 const unansweredMs = 5_000
@@ -84,10 +81,10 @@ export class Placer {
    */
   async place<Result>(wanted: Wanted, { here, there }: Ways<Result>): Promise<Result> {
     const { ownHostId, metrics, own } = this.#options
-    const refused = new Map<string, unknown>()
+    const refusals = new Refusals()
     for (;;) {
-      const { hostIds, offers } = await this.order(wanted, new Set(refused.keys()))
-      for (const hostId of hostIds.slice(0, tries - refused.size)) {
+      const { hostIds, offers } = await this.order(wanted, refusals.hostIds)
+      for (const hostId of hostIds.slice(0, refusals.left)) {
         const begunAt = this.#monotonic()
         const isOwn = hostId === ownHostId
         try {
@@ -98,14 +95,13 @@ export class Placer {
           if (predicted != null) metrics.noteTimes(predicted.totalMs, this.#monotonic() - begunAt)
           return result
         } catch (error) {
-          if (!isRefusal(error)) throw error
+          refusals.note(hostId, error)
           metrics.noteRefusal()
-          refused.set(hostId, error)
         }
       }
-      if (hostIds.length > 0 && refused.size < tries) continue
+      if (hostIds.length > 0 && refusals.left > 0) continue
       metrics.notePlacement('refused')
-      throw [...refused.values()].at(-1) ?? this.#reasonWithout(wanted, offers)
+      throw refusals.last ?? this.#reasonWithout(wanted, offers)
     }
   }
 

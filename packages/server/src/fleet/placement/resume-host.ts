@@ -2,6 +2,7 @@ import { rankHosts } from '@holt/placement'
 import { HoltError } from '@holt/protocol'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
+import type { Refusals } from '../../foundation/wire/placed-refusals.ts'
 
 /** A paused runtime that belongs to no host. */
 export interface StoredRuntime {
@@ -14,19 +15,23 @@ export interface StoredRuntime {
 
 /**
  * Returns the host that resumes a paused runtime. It is the one with a copy if that is ready, else
- * one of the ready hosts of its class. The choice stays the same while the hosts do. Throws
- * `snapshot_incompatible` if the fleet has no host of its class, and `unavailable` if none of them
- * is ready.
+ * one of the ready hosts of its class. The choice stays the same while the hosts do. Hosts that
+ * have refused the runtime are left out. Throws the last refusal if no other host may be asked.
+ * Throws `snapshot_incompatible` if the fleet has no host of its class, and `unavailable` if none
+ * of them is ready.
  */
 export function resumeHost(
   hosts: HostDirectory,
   { runtimeId, nearHostId, classId }: StoredRuntime,
-  ownHostId: string,
+  { ownHostId, refusals }: { readonly ownHostId: string; readonly refusals: Refusals },
 ): string {
   const fitting = hosts.rows.filter((row) => !isJudged(row) && (classId === null || row.class_id === classId))
+  const refused = refusals.hostIds
   const ready = fitting
-    .filter(({ host_id, state }) => state === 'ready' && (host_id === ownHostId || hosts.silentMs(host_id) === null))
+    .filter(({ host_id, state }) => state === 'ready' && !refused.has(host_id))
+    .filter(({ host_id }) => host_id === ownHostId || hosts.silentMs(host_id) === null)
     .map(({ host_id }) => host_id)
+  if (refused.size > 0 && (ready.length === 0 || refusals.left === 0)) throw refusals.last
   if (nearHostId !== null && ready.includes(nearHostId)) return nearHostId
   const [chosen] = rankHosts(runtimeId, ready)
   if (chosen !== undefined) return chosen
