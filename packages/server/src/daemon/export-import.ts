@@ -10,9 +10,9 @@ import { releaseLock, takeLock } from '../foundation/config/daemon-lock.ts'
 import { writeStoreId } from '../foundation/config/store-file.ts'
 import { aloneWithService } from '../foundation/store/alone.ts'
 import { openStore, storePlace } from '../foundation/store/open-store.ts'
+import { storeIdOf } from '../foundation/store/store-id.ts'
 import { exportStore, type Imported, importStore } from '../foundation/store/transfer/transfer.ts'
 import { countMissing, findMissing, type Missing } from '../runtimes/reconcile/find-missing.ts'
-import { storeIdOf } from './open-own-store.ts'
 
 /** The file name for the standard streams. */
 const standard = '-'
@@ -83,7 +83,8 @@ async function* bytesOf(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array
 /**
  * Returns the counts of missing files. A state directory without any files is bound to the store,
  * because the operator is told. The hosts of the dump are forgotten: the first service over the
- * store is its first host, and gets all rows.
+ * store is its first host, and gets all rows. Unreferenced artifacts stay for another day, so that
+ * a newer dump can still be imported.
  */
 async function settle(config: ServerConfig): Promise<ImportResult['missing']> {
   const { stateDir } = config
@@ -92,6 +93,7 @@ async function settle(config: ServerConfig): Promise<ImportResult['missing']> {
     await store.change(aloneWithService, async (changes) => {
       await changes.deleteFrom('hosts').execute()
       await changes.deleteFrom('duties').execute()
+      await changes.updateTable('artifacts').set({ unneeded_since: null, condemned_at: null }).execute()
     })
     const { images, checkpoints } = await listStored(stateDir)
     const id = await storeIdOf(store.db)

@@ -14,6 +14,7 @@ import {
   storeExists,
   storePlace,
 } from '../foundation/store/open-store.ts'
+import { storeIdOf } from '../foundation/store/store-id.ts'
 import { countMissing, findMissing } from '../runtimes/reconcile/find-missing.ts'
 
 /** An error: the store does not belong to the state directory. */
@@ -103,12 +104,6 @@ async function requireFiles(
       'Or continue without these files: HOLT_ADOPT_STORE=1 for one start uses this store, and lists the missing files.',
     ].join('\n'),
   )
-}
-
-/** Returns the id of a store, or null if an earlier version made the store. */
-export async function storeIdOf(db: Queries): Promise<string | null> {
-  const row = await db.selectFrom('store_facts').select('value').where('name', '=', 'id').executeTakeFirst()
-  return row?.value ?? null
 }
 
 /** The files in a state directory that are kept while rows refer to them. */

@@ -7,10 +7,10 @@ import { readStoreId } from '../foundation/config/store-file.ts'
 import { endedStates } from '../foundation/rows/states.ts'
 import { aloneWithService } from '../foundation/store/alone.ts'
 import { openStore, type Store, storeExists, storePlace } from '../foundation/store/open-store.ts'
+import { storeIdOf } from '../foundation/store/store-id.ts'
 import { recordEvent } from '../tenancy/events/record-event.ts'
 import { makeLog } from './machine/make-log.ts'
 import { openEngine, runDirOf } from './machine/open-engine.ts'
-import { storeIdOf } from './open-own-store.ts'
 
 /**
  * The time limit of the listing and of each removal. A runtime that cannot be removed is named, and

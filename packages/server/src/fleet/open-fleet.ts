@@ -13,10 +13,12 @@ import type { ThisHost } from '../foundation/host/this-host.ts'
 import type { Log } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics/metrics.ts'
 import type { MasterKeys } from '../foundation/sealing/master-keys.ts'
-import type { Queries, Store } from '../foundation/store/open-store.ts'
+import type { Store } from '../foundation/store/open-store.ts'
+import { storeIdOf } from '../foundation/store/store-id.ts'
 import type { HostClock } from '../foundation/time/host-clock.ts'
 import type { Inside } from '../inside/inside.ts'
 import type { EgressGateway } from '../resources/network/runtime-networks.ts'
+import { markLost } from '../runtimes/reconcile/mark-lost.ts'
 import type { EventNotifier } from '../tenancy/events/event-notifier.ts'
 import { type ArtifactObjects, FleetArtifacts } from './artifact-rows/fleet-artifacts.ts'
 import { ObjectCollector } from './artifact-rows/object-collector.ts'
@@ -113,7 +115,7 @@ export interface Fleet {
    * Stores what this host has, and removes what no row needs from the object store while it has the
    * duty. Never rejects.
    */
-  cleanObjects(foundation: Foundation): Promise<void>
+  cleanObjects(service: Inside): Promise<void>
   /** Opens the connections with the other hosts. `places` is as in `FleetParts`. */
   openPeers(service: Inside, places: 'fleet' | 'own'): Promise<OpenPeers>
   /**
@@ -174,13 +176,10 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       artifacts = new FleetArtifacts({ ...foundation, objects })
       return artifacts
     },
-    cleanObjects: async (foundation) => {
-      const { store: guarded, now: clock, log: out } = foundation
+    cleanObjects: async (service) => {
       if (objects === null) return
-      const used = (db: Queries) => referenced(db, { isShared: true })
-      const parts = { store: guarded, objects, referenced: used, now: clock, log: out }
-      const existing = artifacts === null ? null : storeExisting({ ...foundation, artifacts })
-      await Promise.all([new ObjectCollector(parts).keep({ duties, closing }), existing])
+      const existing = artifacts === null ? null : storeExisting({ ...service, artifacts })
+      await Promise.all([keepCollecting(service, objects), existing])
     },
     keepMoves: (service) =>
       keepMoves(service, {
@@ -230,6 +229,18 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       await followCluster({ api, settings, store, hosts, duties, hostId, stateDir, log }, closing)
     },
   }
+}
+
+/** Removes what no row needs from the object store while this host has the duty. Never rejects. */
+async function keepCollecting(service: Inside, objects: ArtifactObjects): Promise<void> {
+  const { store, duties, now, log, closing } = service
+  const collector = new ObjectCollector({
+    ...{ store, objects, now, log },
+    storeId: () => storeIdOf(store.db),
+    referenced: (db) => referenced(db, { isShared: true }),
+    markLost: (ids) => markLost(service, ids),
+  })
+  await collector.keep({ duties, closing })
 }
 
 /** Returns the duties that a host can do. A front cannot run the builds of base templates. */

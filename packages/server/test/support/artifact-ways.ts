@@ -5,6 +5,7 @@ import type { ArtifactWays } from '../../src/index.ts'
 interface Kept {
   readonly description: ArtifactDescription
   readonly files: Map<string, Buffer>
+  readonly modifiedAt: Date
 }
 
 /** An object store in memory, and the way from it to each host. */
@@ -12,6 +13,10 @@ export class TestArtifacts implements ArtifactWays {
   readonly kept = new Map<string, Kept>()
   /** The number of artifacts that hosts have fetched. */
   fetched = 0
+  /** The id of the database that has claimed the store. */
+  ownerId: string | null = null
+  /** Returns the time of the writes, in milliseconds. */
+  now: () => number = Date.now
   /** True while the store cannot be reached. */
   isAway = false
   /** True while the store has no room. */
@@ -27,11 +32,22 @@ export class TestArtifacts implements ArtifactWays {
         for await (const piece of read(file, signal)) pieces.push(piece)
         files.set(file.name, Buffer.concat(pieces))
       }
-      this.kept.set(description.ref.id, { description, files })
+      this.kept.set(description.ref.id, { description, files, modifiedAt: new Date(this.now()) })
     },
     remove: async ({ id }) => {
       this.#require()
       this.kept.delete(id)
+    },
+    has: async ({ id }) => {
+      this.#require()
+      return this.kept.has(id)
+    },
+    list: (signal) => this.#list(signal),
+    removeUnfinished: async () => this.#require(),
+    claim: async (storeId) => {
+      this.#require()
+      this.ownerId ??= storeId
+      return this.ownerId
     },
   }
 
@@ -42,6 +58,14 @@ export class TestArtifacts implements ArtifactWays {
   /** Changes one bit of each file of an artifact. */
   corrupt(id: string): void {
     for (const content of this.kept.get(id)?.files.values() ?? []) content[0] = (content[0] ?? 0) ^ 1
+  }
+
+  async *#list(_signal: AbortSignal) {
+    this.#require()
+    for (const { description, modifiedAt } of this.kept.values()) {
+      yield { ref: description.ref, isManifest: false, modifiedAt }
+      yield { ref: description.ref, isManifest: true, modifiedAt }
+    }
   }
 
   async #fetch(engine: Engine, { id }: ArtifactRef, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { FleetArtifacts } from '../../src/fleet/artifact-rows/fleet-artifacts.ts'
 import { ObjectCollector } from '../../src/fleet/artifact-rows/object-collector.ts'
+import { storeOnce } from '../../src/fleet/artifact-rows/store-existing.ts'
 import { noOtherHosts } from '../../src/foundation/host/host-directory.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
 import { TestArtifacts } from './artifact-ways.ts'
@@ -18,6 +19,8 @@ export async function setUpCollector() {
   const ways = new TestArtifacts()
   const state = { now: 1e12, stepsUntilCrash: Number.POSITIVE_INFINITY }
   const used = new Set<string>()
+  /** The artifacts whose uploads fail. */
+  const failing = new Set<string>()
   const step = () => {
     state.stepsUntilCrash -= 1
     if (state.stepsUntilCrash < 0) throw new Crash()
@@ -33,8 +36,11 @@ export async function setUpCollector() {
       return result
     },
   }
+  ways.now = () => state.now
   const objects: TestArtifacts['objects'] = {
+    ...ways.objects,
     put: async (...given) => {
+      if (failing.has(given[0].ref.id)) throw new Error('the object store refuses it')
       step()
       await ways.objects.put(...given)
       step()
@@ -50,7 +56,14 @@ export async function setUpCollector() {
   const thisHost = { hostId: 'ho1', epoch: 1, fenced: false }
   const closing = new AbortController().signal
   const artifacts = new FleetArtifacts({ ...common, engine, thisHost, hosts: noOtherHosts, closing })
-  const collector = new ObjectCollector({ ...common, referenced: async () => used })
+  /** The artifacts that audits have reported as lost. */
+  const lost: string[] = []
+  const collector = new ObjectCollector({
+    ...common,
+    referenced: async () => used,
+    storeId: async () => 'database one',
+    markLost: async (ids) => void lost.push(...ids),
+  })
   /** Makes an image, stores it, and refers to it, as a build does. */
   const make = async (text: string) => {
     const image = await engine.ability('images')?.import(tarOf(text), AbortSignal.timeout(5000))
@@ -59,7 +72,9 @@ export async function setUpCollector() {
     used.add(image.digest)
     return image.digest
   }
-  return { ways, state, used, collector, make, store: real }
+  /** Stores again what this host has. */
+  const storeAgain = () => storeOnce({ ...common, engine, artifacts, closing })
+  return { ways, state, used, failing, lost, collector, make, storeAgain, engine, artifacts, store: real }
 }
 
 async function* tarOf(text: string) {

@@ -11,6 +11,7 @@ import type { Log } from '../../foundation/log.ts'
 import { RecentMap } from '../../foundation/recent-map.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { isHere } from '../artifacts/is-here.ts'
+import type { ListedArtifact } from '../stored-artifacts/stored-artifacts.ts'
 import { ArtifactRows, type KnownArtifact } from './artifact-rows.ts'
 
 /** The longest time of one upload or one fetch, in milliseconds, whoever waits for it. */
@@ -25,6 +26,14 @@ export interface ArtifactObjects {
   put(description: ArtifactDescription, read: ReadFile, signal: AbortSignal): Promise<void>
   /** Removes an artifact, its manifest first. A missing artifact is success. */
   remove(ref: ArtifactRef, signal: AbortSignal): Promise<void>
+  /** Returns true if the manifest of an artifact is there. */
+  has(ref: ArtifactRef, signal: AbortSignal): Promise<boolean>
+  /** Lists the objects of artifacts, one item for each object. */
+  list(signal: AbortSignal): AsyncIterable<ListedArtifact>
+  /** Removes the parts of uploads that began before a time and were never completed. */
+  removeUnfinished(before: Date, signal: AbortSignal): Promise<void>
+  /** Claims the object store for a database. Returns the id of the database that it belongs to. */
+  claim(storeId: string, signal: AbortSignal): Promise<string>
 }
 
 /** Brings artifacts to this host, from other hosts or from the object store. */

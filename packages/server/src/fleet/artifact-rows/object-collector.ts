@@ -2,11 +2,10 @@ import type { ArtifactRef, ImageDigest } from '@holt/engine'
 import { failpoint } from '@holt/failpoints'
 import { pause } from '../../foundation/async/pause.ts'
 import type { Duties } from '../../foundation/host/duties.ts'
-import type { Log } from '../../foundation/log.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
-import type { Queries, Store } from '../../foundation/store/open-store.ts'
+import type { Queries } from '../../foundation/store/open-store.ts'
 import { dayMs } from '../../foundation/time/day.ts'
-import type { ArtifactObjects } from './fleet-artifacts.ts'
+import { type AuditOptions, auditDaily } from './object-audit.ts'
 
 /** The interval of its turns, in milliseconds. */
 const turnMs = 10 * 60_000
@@ -17,17 +16,18 @@ const turnMs = 10 * 60_000
  */
 const lastLookMs = 10 * 60_000
 
+/** The time to ask whom the object store belongs to, in milliseconds. */
+const claimMs = 20_000
+
 /** The time for the removal of the objects of one artifact, in milliseconds. */
 const removeMs = 20_000
 
 /** The parts of the collector. */
-export interface CollectorOptions {
-  readonly store: Store
-  readonly objects: ArtifactObjects
+export interface CollectorOptions extends AuditOptions {
+  /** Returns the id of the database; null if it has none. */
+  readonly storeId: () => Promise<string | null>
   /** Returns every image and checkpoint that a row refers to. */
   readonly referenced: (db: Queries) => Promise<ReadonlySet<string>>
-  readonly now: () => number
-  readonly log: Log
 }
 
 /**
@@ -55,13 +55,26 @@ export class ObjectCollector {
     }
   }
 
-  /** Does what is due now. */
+  /** Does what is due now. Throws if the object store belongs to another database. */
   async turn(): Promise<void> {
+    await this.#requireOwn()
     await this.#forgetHolds()
     await this.#mark()
     await failpoint('artifact.marked')
     await this.#removeCondemned()
     await this.#emptyTrash()
+    await auditDaily(this.#options)
+  }
+
+  async #requireOwn(): Promise<void> {
+    const { objects } = this.#options
+    const storeId = await this.#options.storeId()
+    if (storeId === null) throw new Error('the database has no id')
+    const owner = await objects.claim(storeId, AbortSignal.timeout(claimMs))
+    if (owner !== storeId)
+      throw new Error(
+        `the object store belongs to the database ${owner}, and this one is ${storeId}: give each fleet a bucket or a prefix of its own. If the other database is not used any more, remove the object database-id`,
+      )
   }
 
   /** Removes the holds of epochs that are over. */

@@ -3,6 +3,9 @@ import type { ArtifactFile, ArtifactRef, ImageDigest } from '@holt/engine'
 /** The names of the manifest of an artifact. */
 const manifests = { plain: 'manifest.json', sealed: 'manifest.sealed' } as const
 
+/** The object with the id of the database whose artifacts are in the store. */
+export const ownerKey = 'database-id'
+
 /** The form of the content of a file's object. */
 export type Encoding = 'none' | 'zstd'
 

@@ -17,9 +17,12 @@ import {
   type StoredFile,
 } from './artifact-manifest.ts'
 import { compressFrames, decompressFrames, framesOf } from './compressed-frames.ts'
-import { artifactOfKey, type Encoding, fileKey, manifestKey, prefixOf } from './object-names.ts'
+import { artifactOfKey, type Encoding, fileKey, manifestKey, ownerKey, prefixOf } from './object-names.ts'
 import { partOf } from './part-of.ts'
 import { readContent, writeContent } from './sealed-objects.ts'
+
+/** The longest id of a database, in bytes. */
+const maxIdBytes = 64
 
 /** An artifact in the object store. */
 export interface StoredArtifact {
@@ -122,6 +125,31 @@ export class StoredArtifacts {
         if (found !== null) yield { ...found, modifiedAt }
       }
     }
+  }
+
+  /** Returns true if the manifest of an artifact is there. */
+  async has(ref: ArtifactRef, signal: AbortSignal): Promise<boolean> {
+    return (await this.#objects.head(this.#manifestKey(ref), { signal })) !== null
+  }
+
+  /** Removes the parts of uploads that began before a time and were never completed. */
+  removeUnfinished(before: Date, signal: AbortSignal): Promise<void> {
+    return this.#objects.removeUnfinished(before, { signal })
+  }
+
+  /**
+   * Claims the store for a database, unless another one has done so. Returns the id of the database
+   * that the store belongs to.
+   */
+  async claim(storeId: string, signal: AbortSignal): Promise<string> {
+    if ((await this.#objects.head(ownerKey, { signal })) === null)
+      await this.#objects.put(ownerKey, Buffer.from(storeId), { ifAbsent: true, signal }).catch((error: unknown) => {
+        // Another host was quicker.
+        if (!(error instanceof ObjectStoreError && error.kind === 'precondition_failed')) throw error
+      })
+    const { sizeBytes, body } = await this.#objects.get(ownerKey, { signal })
+    if (sizeBytes > maxIdBytes) throw new ObjectStoreError('damaged', `${ownerKey} is too long for an id`)
+    return Buffer.concat(await Array.fromAsync(body)).toString()
   }
 
   async *#readFile(

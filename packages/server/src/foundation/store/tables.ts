@@ -435,7 +435,7 @@ interface StoreFactsTable {
    * `id`: the identity of this store, which equals that in `store.json` of its state directory.
    * `clock`: what earlier versions stored of the host's clocks. `hosts` has that now.
    */
-  readonly name: 'id' | 'clock'
+  readonly name: 'id' | 'clock' | 'objects_audited_at'
   readonly value: string
 }
 

@@ -1,9 +1,9 @@
 import type { Engine } from '@holt/engine'
-import { filesMissing, filesMissingPattern } from '../../foundation/rows/files-missing.ts'
-import type { SnapshotRow, TemplateRow } from '../../foundation/store/tables.ts'
-import { updateTemplate } from '../../resources/templates/template-rows.ts'
+import { filesMissing } from '../../foundation/rows/files-missing.ts'
+import type { SnapshotRow } from '../../foundation/store/tables.ts'
 import type { Runtimes } from '../runtimes.ts'
-import { markLacking, markWhole } from '../snapshots/snapshot-rows.ts'
+import { markLacking } from '../snapshots/snapshot-rows.ts'
+import { loseTemplate, markWholeAgain } from './change-missing.ts'
 import { countMissing, findMissing, type Missing, missingFileOf, type Present } from './find-missing.ts'
 
 /**
@@ -16,12 +16,12 @@ export async function markMissing(service: Runtimes): Promise<void> {
   const present = await presentIn(service.engine)
   if (present === null) return
   const { db } = service.store
-  await markReturned(service, present)
+  await markWholeAgain(service, (row) => missingFileOf(row, present) === null)
   const missing = await findMissing(db, present, service.config.fleet === null ? null : service.thisHost.hostId)
   const stored = await storedSnapshots(service, missing)
   for (const { row, file } of missing.snapshots)
     if (!stored.has(row.snapshot_id)) await markLacking(service, row, filesMissing(file))
-  for (const { row, file } of missing.templates) await lose(service, row, file)
+  for (const { row, file } of missing.templates) await loseTemplate(service, row, filesMissing(file))
   const counts = countMissing(missing)
   const [first] = [...missing.snapshots, ...missing.templates, ...missing.runtimes]
   if (first !== undefined)
@@ -54,36 +54,4 @@ async function presentIn(engine: Engine): Promise<Present | null> {
     images: whole,
     checkpoints: new Set(checkpoints.map(({ checkpointId }) => checkpointId)),
   }
-}
-
-/**
- * Marks a template whose file is missing. An agent template is built again on demand. For others,
- * only their author can do that.
- */
-async function lose(service: Runtimes, row: TemplateRow, file: string): Promise<void> {
-  const change =
-    service.agents.of(row) === null
-      ? ({ state: 'failed', state_reason_json: JSON.stringify(filesMissing(file)) } as const)
-      : ({ state: 'unbuilt', image_digest: null, checkpoint_id: null } as const)
-  await updateTemplate(service, row, change)
-}
-
-async function markReturned(service: Runtimes, present: Present): Promise<void> {
-  const { db } = service.store
-  const snapshots = await db
-    .selectFrom('snapshots')
-    .selectAll()
-    .where('state', '=', 'failed')
-    .where('state_reason_json', 'like', filesMissingPattern)
-    .execute()
-  for (const row of snapshots) if (missingFileOf(row, present) === null) await markWhole(service, row)
-  const templates = await db
-    .selectFrom('templates')
-    .selectAll()
-    .where('state', '=', 'failed')
-    .where('state_reason_json', 'like', filesMissingPattern)
-    .execute()
-  for (const row of templates)
-    if (missingFileOf({ ...row, checkpoint_id: null }, present) === null)
-      await updateTemplate(service, row, { state: 'ready', state_reason_json: null })
 }

@@ -208,6 +208,22 @@ async function readAll(stored: StoredArtifacts, description: ArtifactDescription
   }
 }
 
+test('an object store belongs to the first database that claims it', async () => {
+  const stored = new StoredArtifacts(objects, null)
+  const claims = await Promise.all(['one', 'two', 'three'].map((id) => stored.claim(id, signal)))
+  expect(new Set(claims).size).toBe(1)
+  expect(await stored.claim('four', signal)).toBe(claims[0])
+  expect(await Array.fromAsync(stored.list(signal))).toEqual([])
+})
+
+test('an artifact is there with its manifest', async () => {
+  const stored = new StoredArtifacts(objects, null)
+  const { description, read } = artifactOf('checkpoint', { small })
+  expect(await stored.has(description.ref, signal)).toBe(false)
+  await stored.put(description, read, signal)
+  expect(await stored.has(description.ref, signal)).toBe(true)
+})
+
 async function wholeFile(stored: StoredArtifacts, ref: ArtifactRef, file: ArtifactFile): Promise<Buffer> {
   const found = await stored.open(ref, signal)
   if (found === null) throw new Error('the artifact is missing')
