@@ -1,6 +1,6 @@
 import { sweepScratch } from '@holt/builder'
 import { failpointsAreArmed } from '@holt/failpoints'
-import type { ServerConfig } from '../foundation/config/config.ts'
+import { ConfigError, type ServerConfig } from '../foundation/config/config.ts'
 import { fullDisk, releaseLock, takeLock } from '../foundation/config/daemon-lock.ts'
 import { openHostId, openInstallation } from '../foundation/config/installation.ts'
 import { noteSettings } from '../foundation/config/running-settings.ts'
@@ -38,6 +38,7 @@ export async function serve(config: ServerConfig): Promise<void> {
 
   for (const warning of settingWarnings(process.env)) log.warn({}, warning)
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails at the given points')
+  if (config.fleet?.role === 'worker') throw new ConfigError('HOLT_ROLE: a worker cannot join a fleet yet')
   if (config.fleet?.role !== 'front') await requireGuest(config)
   const installationId = await openInstallation(config.stateDir)
   const unit = await ownUnit()

@@ -26,6 +26,7 @@ const fleetTimes: FleetConfig = {
   readGapMs: 10_000,
   dutyMs: 30_000,
   role: 'all',
+  joinTokenFile: null,
   snapshotDurable: 'stored',
 }
 

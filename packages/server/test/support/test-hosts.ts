@@ -1,12 +1,13 @@
 import type { CertifiedKey } from '@holt/egress'
 import { makeId } from '@holt/protocol'
 import { onTestFinished } from 'vitest'
-import { HostCertificate } from '../../src/fleet/peers/host-certificate.ts'
+import { HostCertificate, signHostCertificate } from '../../src/fleet/peers/host-certificate.ts'
 import { openPeerAuthority } from '../../src/fleet/peers/peer-authority.ts'
 import type { OwnPeer, PeerDirectory, PeerHost } from '../../src/fleet/peers/peer-directory.ts'
 import { PeerLinks } from '../../src/fleet/peers/peer-links.ts'
 import { PeerListener, type PeerListenerOptions, type PeerStream } from '../../src/fleet/peers/peer-listener.ts'
 import { type PeerTimes, peerTimes } from '../../src/fleet/peers/wire-limits.ts'
+import type { HostTrust } from '../../src/foundation/host/host-trust.ts'
 import { keepingLog } from './start-test-server.ts'
 
 /** A directory of hosts that a test writes. */
@@ -44,14 +45,11 @@ export function newOwnPeer(hostId = makeId('host')): OwnPeer & { fenced: boolean
 export async function certificateOf(
   authority: CertifiedKey,
   hostId: string,
-  everyMs?: number,
+  { everyMs, trust = 'entry' }: { readonly everyMs?: number; readonly trust?: HostTrust } = {},
 ): Promise<HostCertificate> {
   const { log } = keepingLog()
-  const certificate = await HostCertificate.keep(authority, {
-    hostId,
-    log,
-    ...(everyMs === undefined ? {} : { everyMs }),
-  })
+  const sign = () => signHostCertificate(authority, hostId, trust)
+  const certificate = await HostCertificate.keep({ trust, sign, log, ...(everyMs === undefined ? {} : { everyMs }) })
   onTestFinished(() => certificate.close())
   return certificate
 }
@@ -77,11 +75,15 @@ export async function startListener(
 export async function linksOf(
   authority: CertifiedKey,
   directory: TestDirectory,
-  { hostId = makeId('host'), times = {} }: { readonly hostId?: string; readonly times?: Partial<PeerTimes> } = {},
+  {
+    hostId = makeId('host'),
+    times = {},
+    trust = 'entry',
+  }: { readonly hostId?: string; readonly times?: Partial<PeerTimes>; readonly trust?: HostTrust } = {},
 ): Promise<PeerLinks> {
   if (!directory.hosts.has(hostId)) directory.put(hostId, 1)
   const { log } = keepingLog()
-  const certificate = await certificateOf(authority, hostId)
+  const certificate = await certificateOf(authority, hostId, { trust })
   const links = new PeerLinks({ certificate, directory, log, times: { ...peerTimes, ...times } })
   onTestFinished(() => links.close())
   return links

@@ -35,18 +35,22 @@ export interface AcceptOptions {
 }
 
 /**
- * Answers a stream of another host that carries a forwarded request. Refuses with 421 and
- * `holt-owner` if a third host owns the thing, and with 503 while this host is fenced. A host that
- * takes no new runtimes refuses placed creates with 503, too, and a host without room does so with
- * `holt-refused`. Takes a paused runtime without an
- * owner that has to run for the request. Any other thing without an owner is accepted: the
- * request's handler answers for it.
+ * Answers a stream of another host that carries a forwarded request. Refuses with 403 what a worker
+ * sends: it may not vouch for callers. Refuses with 421 and `holt-owner` if a third host owns the
+ * thing, and with 503 while this host is fenced. A host that takes no new runtimes refuses placed
+ * creates with 503, too, and a host without room does so with `holt-refused`. Takes a paused
+ * runtime without an owner that has to run for the request. Any other thing without an owner is
+ * accepted: the request's handler answers for it.
  */
 export async function acceptForwarded(
   { own, rows, placement, log, serve, take }: AcceptOptions,
-  { hostId, stream, headers }: PeerStream,
+  { hostId, trust, stream, headers }: PeerStream,
 ): Promise<void> {
   if (headers[':method'] !== 'CONNECT' || headers[':protocol'] !== requestProtocol) return refuse(404)
+  if (trust !== 'entry') {
+    log.warn({ host_id: hostId }, 'a forwarded request was refused: a worker sent it')
+    return refuse(403)
+  }
   const forwarded = readVouch(headers, hostId)
   if (forwarded === null) {
     log.warn({ host_id: hostId }, 'a forwarded request was refused: its headers have another form')

@@ -8,7 +8,7 @@ import { FetchMetrics } from '../artifacts/fetch-metrics.ts'
 import { PeerSource } from '../artifacts/peer-source.ts'
 import { rankPeers } from '../artifacts/rank-peers.ts'
 import { ArtifactServer } from '../artifacts/serve-artifacts.ts'
-import { HostCertificate } from '../peers/host-certificate.ts'
+import { HostCertificate, signHostCertificate } from '../peers/host-certificate.ts'
 import { openPeerAuthority, sealedPlace } from '../peers/peer-authority.ts'
 import type { OwnPeer, PeerDirectory } from '../peers/peer-directory.ts'
 import { PeerLinks } from '../peers/peer-links.ts'
@@ -73,7 +73,8 @@ export async function openPeers(
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
   const { take = async () => true, verbs = {} } = parts
   const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
-  const certificate = await HostCertificate.keep(authority, { hostId: own.hostId, log })
+  const sign = () => signHostCertificate(authority, own.hostId)
+  const certificate = await HostCertificate.keep({ trust: 'entry', sign, log })
   const links = new PeerLinks({ certificate, directory, log, times })
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })

@@ -1,11 +1,14 @@
 import { BlockList, isIP } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import type { PeerCertificate, TLSSocket } from 'node:tls'
+import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import { peerDomain } from './peer-authority.ts'
 import { type PeerDirectory, splitAddress } from './peer-directory.ts'
 
 /** A host that a connection has proved. */
 export interface ProvedPeer {
   readonly hostId: string
+  /** The trust that the fleet's authority gives it. */
+  readonly trust: HostTrust
   /** The end of its certificate in milliseconds since 1970 UTC. */
   readonly validUntil: number
 }
@@ -21,10 +24,36 @@ export class NoPeer extends Error {
  */
 export function namedPeer(socket: Pick<TLSSocket, 'authorized' | 'getPeerCertificate'>): ProvedPeer {
   if (!socket.authorized) throw new NoPeer('the certificate is not of the fleet')
-  const { subjectaltname = '', valid_to } = socket.getPeerCertificate()
-  const [, hostId, domain] = /^DNS:(ho[a-z0-9]{20})\.([a-z.]+)$/.exec(subjectaltname) ?? []
+  return peerOf(socket.getPeerCertificate())
+}
+
+/**
+ * Returns the host that a certificate of the fleet's authority names. Throws `NoPeer` if it does
+ * not name exactly one.
+ */
+export function peerOf({
+  subjectaltname = '',
+  valid_to,
+}: Pick<PeerCertificate, 'subjectaltname' | 'valid_to'>): ProvedPeer {
+  const [, hostId, worker, domain] = /^DNS:(ho[a-z0-9]{20})\.(worker\.)?([a-z.]+)$/.exec(subjectaltname) ?? []
   if (hostId === undefined || domain !== peerDomain) throw new NoPeer('the certificate names no host')
-  return { hostId, validUntil: Date.parse(valid_to) }
+  return { hostId, trust: worker === undefined ? 'entry' : 'worker', validUntil: Date.parse(valid_to) }
+}
+
+/**
+ * Checks that a listener for hosts has the certificate of a host, as TLS compares the name of a
+ * server. The name also tells the trust, so it is not known before. Returns the error if not.
+ */
+export function otherIdentity(
+  certificate: Pick<PeerCertificate, 'subjectaltname' | 'valid_to'>,
+  hostId: string,
+): Error | undefined {
+  try {
+    const peer = peerOf(certificate)
+    return peer.hostId === hostId ? undefined : new NoPeer(`the certificate names the host ${peer.hostId}`)
+  } catch (error) {
+    return error as NoPeer
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type CertifiedKey, signLeaf } from '@holt/egress'
+import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import type { Log } from '../../foundation/log.ts'
 import { backdatedMs, peerDomain } from './peer-authority.ts'
 
@@ -23,41 +24,53 @@ export interface HostCredentials {
   readonly key: string
 }
 
-/** Returns the name of a host in its certificate. */
-export function peerNameOf(hostId: string): string {
-  return `${hostId}.${peerDomain}`
+/** Returns the name of a host in its certificate. Default: that of an entry. */
+export function peerNameOf(hostId: string, trust: HostTrust = 'entry'): string {
+  return trust === 'entry' ? `${hostId}.${peerDomain}` : `${hostId}.${trust}.${peerDomain}`
 }
 
-/** Signs a certificate of one day for a host, as server and client. */
-export async function signHostCertificate(authority: CertifiedKey, hostId: string): Promise<HostCredentials> {
-  const names = [peerNameOf(hostId)] as const
+/** Signs a certificate of one day for a host, as server and client. Default: that of an entry. */
+export async function signHostCertificate(
+  authority: CertifiedKey,
+  hostId: string,
+  trust: HostTrust = 'entry',
+): Promise<HostCredentials> {
+  const names = [peerNameOf(hostId, trust)] as const
   const leaf = await signLeaf(authority, { names, backdatedMs, validMs, isAlsoForClients: true })
   return { ca: authority.certificatePem, cert: leaf.certificatePem, key: leaf.privateKeyPem }
 }
 
+/** The parts of a certificate that is kept new. */
+interface KeptCertificate {
+  /** The trust that the certificate gives the host. */
+  readonly trust: HostTrust
+  /** Makes the next certificate. */
+  readonly sign: () => Promise<HostCredentials>
+  readonly log: Log
+  /** The interval in milliseconds. Default: eight hours. */
+  readonly everyMs?: number
+}
+
 /** The certificate of this host. It is replaced each eight hours until `close`. */
 export class HostCertificate {
+  /** The trust that other hosts have in this one. */
+  readonly trust: HostTrust
   readonly #sign: () => Promise<HostCredentials>
   readonly #log: Log
   readonly #listeners = new Set<(credentials: HostCredentials) => void>()
   #current: HostCredentials
   #timer: NodeJS.Timeout | null = null
 
-  private constructor(first: HostCredentials, sign: () => Promise<HostCredentials>, log: Log) {
+  private constructor(first: HostCredentials, { trust, sign, log }: Required<KeptCertificate>) {
     this.#current = first
+    this.trust = trust
     this.#sign = sign
     this.#log = log
   }
 
-  /**
-   * Signs the first certificate and keeps it new. `everyMs` is the interval in milliseconds.
-   */
-  static async keep(
-    authority: CertifiedKey,
-    { hostId, log, everyMs = renewMs }: { readonly hostId: string; readonly log: Log; readonly everyMs?: number },
-  ): Promise<HostCertificate> {
-    const sign = () => signHostCertificate(authority, hostId)
-    const certificate = new HostCertificate(await sign(), sign, log)
+  /** Makes the first certificate and keeps it new. */
+  static async keep({ everyMs = renewMs, ...kept }: KeptCertificate): Promise<HostCertificate> {
+    const certificate = new HostCertificate(await kept.sign(), { ...kept, everyMs })
     certificate.#plan(everyMs, everyMs)
     return certificate
   }

@@ -6,8 +6,10 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { connect as connectTls } from 'node:tls'
+import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import type { Log } from '../../foundation/log.ts'
 import { TokenBuckets } from '../../tenancy/limits/token-buckets.ts'
+import { otherIdentity, peerOf } from './check-peer.ts'
 import { type HostCertificate, peerNameOf } from './host-certificate.ts'
 import { PeerConnection, reset } from './peer-connection.ts'
 import { type PeerDirectory, type PeerHost, splitAddress } from './peer-directory.ts'
@@ -76,6 +78,14 @@ export interface PeerLinksOptions {
   readonly times?: PeerTimes
 }
 
+/** The beginning of a stream. */
+interface StreamStart {
+  readonly headers: OutgoingHttpHeaders
+  readonly signal: AbortSignal
+  /** The trust that the host must have. Default: any. */
+  readonly onlyOf?: HostTrust
+}
+
 /** An open connection to a host. */
 interface Link {
   readonly address: string
@@ -103,7 +113,8 @@ export class PeerLinks {
   /**
    * Opens a stream to a host by extended CONNECT (RFC 8441). Resolves when the host has accepted or
    * refused it. Throws `Unreachable` if it does neither in time. Nothing of a request has reached
-   * the host then. Rejects with the signal's reason if it aborts.
+   * the host then. A worker opens streams to entries alone, and others are
+   * unreachable for it. Rejects with the signal's reason if it aborts.
    */
   async open(
     hostId: string,
@@ -111,7 +122,12 @@ export class PeerLinks {
     { headers, signal }: { readonly headers: OutgoingHttpHeaders; readonly signal: AbortSignal },
   ): Promise<Opened> {
     const connect = { ':method': 'CONNECT', ':path': '/', ...headers }
-    const { stream, cancel, status, told } = await this.#begin(hostId, kind, { headers: connect, signal })
+    const isWorker = this.#options.certificate.trust === 'worker'
+    const { stream, cancel, status, told } = await this.#begin(hostId, kind, {
+      headers: connect,
+      signal,
+      ...(isWorker ? { onlyOf: 'entry' } : {}),
+    })
     if (status === 200) return { type: 'open', connection: new PeerConnection(stream, { cancel }) }
     stream.resume().end()
     return { type: 'refused', status, headers: told }
@@ -128,13 +144,10 @@ export class PeerLinks {
   }
 
   /** Begins a stream, and waits for the beginning of its answer. */
-  async #begin(
-    hostId: string,
-    kind: LinkKind,
-    { headers, signal }: { readonly headers: OutgoingHttpHeaders; readonly signal: AbortSignal },
-  ): Promise<BegunStream> {
+  async #begin(hostId: string, kind: LinkKind, { headers, signal, onlyOf }: StreamStart): Promise<BegunStream> {
     const line = await this.#lineTo(hostId, kind)
     signal.throwIfAborted()
+    if (onlyOf !== undefined && line.trust !== onlyOf) throw new Unreachable(`the host is no ${onlyOf}`)
     const own = { ':scheme': 'https', ':authority': peerNameOf(hostId) }
     const stream = line.request({ ...own, ...headers })
     const cancel = () => this.#cancel(`${hostId} ${kind}`, stream)
@@ -200,8 +213,8 @@ export class PeerLinks {
     const socket = connectTls({
       ...where,
       ...certificate.current,
-      // TLS compares the name of the host with its certificate.
       servername: peerNameOf(hostId),
+      checkServerIdentity: (_, shown) => otherIdentity(shown, hostId),
       minVersion: tlsVersion,
       ALPNProtocols: ['h2'],
     })
@@ -216,7 +229,8 @@ export class PeerLinks {
     if (session.destroyed) throw new Unreachable('the connection to the host broke')
     session.setLocalWindowSize(connectionWindowBytes)
     pingForever(session, this.#times.pingMs)
-    return new Line(session, this.#times.idleMs)
+    const { trust } = peerOf(socket.getPeerCertificate())
+    return new Line({ session, trust }, this.#times.idleMs)
   }
 
   /** Ends a stream early: with a reset, or quietly if there were too many. */
@@ -284,11 +298,14 @@ function settled(session: ClientHttp2Session, timeoutMs: number): Promise<void> 
 /** An open connection. It closes itself after a time without streams. */
 class Line {
   readonly session: ClientHttp2Session
+  /** The trust of the host, by its certificate. */
+  readonly trust: HostTrust
   readonly #timer: NodeJS.Timeout
   #open = 0
 
-  constructor(session: ClientHttp2Session, idleMs: number) {
+  constructor({ session, trust }: Pick<Line, 'session' | 'trust'>, idleMs: number) {
     this.session = session
+    this.trust = trust
     this.#timer = setTimeout(() => {
       if (this.#open === 0) session.close()
     }, idleMs).unref()

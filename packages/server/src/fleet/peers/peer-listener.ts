@@ -8,6 +8,7 @@ import {
 } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import type { Log } from '../../foundation/log.ts'
 import { Handshakes } from '../../tenancy/limits/handshakes.ts'
 import { NoPeer, namedPeer, type ProvedPeer, requireMember } from './check-peer.ts'
@@ -35,6 +36,8 @@ const maxSessionsPerHost = 8
 /** A stream of a host that has proved to be one. */
 export interface PeerStream {
   readonly hostId: string
+  /** The trust in the host, by its certificate. */
+  readonly trust: HostTrust
   readonly stream: ServerHttp2Stream
   readonly headers: IncomingHttpHeaders
 }
@@ -149,7 +152,7 @@ export class PeerListener {
     pingForever(session, times.pingMs)
     session.on('stream', (stream, headers) => {
       stream.on('error', () => stream.destroy())
-      void this.#answer({ session, peer, address }, { hostId: peer.hostId, stream, headers })
+      void this.#answer({ session, peer, address }, { hostId: peer.hostId, trust: peer.trust, stream, headers })
     })
   }
 

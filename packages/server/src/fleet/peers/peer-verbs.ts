@@ -1,5 +1,6 @@
 import { type ErrorCode, errorCatalogue, HoltError } from '@holt/protocol'
 import { z } from 'zod'
+import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import { PeerConnection } from './peer-connection.ts'
 import type { PeerLinks } from './peer-links.ts'
 import type { PeerStream } from './peer-listener.ts'
@@ -10,8 +11,23 @@ export const verbProtocol = 'holt-verb'
 /** The maximum number of bytes of a question and of its answer. */
 const maxBytes = 1024 * 1024
 
-/** The verbs of a host for others, by their paths. Each gets JSON and returns JSON. */
-export type PeerVerbs = Readonly<Record<string, (question: unknown, signal: AbortSignal) => Promise<unknown>>>
+/** The host that asks, as its certificate names it. */
+interface Asker {
+  readonly hostId: string
+  readonly trust: HostTrust
+}
+
+/** Answers a question of a host. Both are JSON. */
+type AnswerVerb = (question: unknown, signal: AbortSignal, asker: Asker) => Promise<unknown>
+
+/** A verb that workers may ask, too. It must check that the subject is the asker's. */
+interface WorkerVerb {
+  readonly mayAsk: 'every host'
+  readonly answer: AnswerVerb
+}
+
+/** The verbs of a host for others, by their paths. Entries alone may ask a mere function. */
+export type PeerVerbs = Readonly<Record<string, AnswerVerb | WorkerVerb>>
 
 const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]
 
@@ -52,14 +68,22 @@ export async function askPeer(
   }
 }
 
-/** Answers a stream with a question of another host. Refuses an unknown one with 404. */
-export async function answerVerb(verbs: PeerVerbs, { stream, headers }: PeerStream): Promise<void> {
+/**
+ * Answers a stream with a question of another host. Refuses an unknown one with 404, and one that
+ * the host may not ask with 403.
+ */
+export async function answerVerb(verbs: PeerVerbs, { hostId, trust, stream, headers }: PeerStream): Promise<void> {
   const path = headers[':path'] ?? ''
   const verb = Object.hasOwn(verbs, path) ? verbs[path] : undefined
   if (headers[':method'] !== 'CONNECT' || verb === undefined) {
     stream.respond({ ':status': 404 }, { endStream: true })
     return
   }
+  if (trust !== 'entry' && typeof verb === 'function') {
+    stream.respond({ ':status': 403 }, { endStream: true })
+    return
+  }
+  const answer = typeof verb === 'function' ? verb : verb.answer
   stream.respond({ ':status': 200 })
   const connection = new PeerConnection(stream)
   const left = new AbortController()
@@ -67,8 +91,8 @@ export async function answerVerb(verbs: PeerVerbs, { stream, headers }: PeerStre
   // The other host may give up before it has asked.
   const text = await readAll(connection).catch(() => '')
   if (text === '' || connection.destroyed) return void connection.destroy()
-  const told = await verb(JSON.parse(text), left.signal).then(
-    (answer) => ({ answer: answer ?? null, failure: null }),
+  const told = await answer(JSON.parse(text), left.signal, { hostId, trust }).then(
+    (result) => ({ answer: result ?? null, failure: null }),
     (error: unknown) => {
       const {
         code,

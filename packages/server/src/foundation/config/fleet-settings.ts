@@ -14,8 +14,13 @@ export interface FleetConfig {
   readonly readGapMs: number
   /** The silence of its holder after which another host takes a duty. */
   readonly dutyMs: number
-  /** A `front` answers clients, and runs no runtimes. Any other host does both. */
-  readonly role: 'all' | 'front'
+  /**
+   * A `front` answers clients, and runs no runtimes. A `worker` runs runtimes for fronts, and has
+   * no keys. Any other host does both.
+   */
+  readonly role: 'all' | 'front' | 'worker'
+  /** The file of the token with which a worker joins; null: it has joined, or is none. */
+  readonly joinTokenFile: string | null
   /** A snapshot is ready when it is in the object store, or when it is on the disk of its host. */
   readonly snapshotDurable: 'stored' | 'local'
 }
@@ -42,10 +47,17 @@ export const fleetSettings = {
       '`1` makes this machine a host of a fleet. It needs `HOLT_DATABASE_URL`, `HOLT_PEER_ADDRESS` and `HOLT_OBJECT_STORE`. See [fleet.md](fleet.md).',
     ),
   HOLT_ROLE: z
-    .enum(['all', 'front'], 'must be all or front')
+    .enum(['all', 'front', 'worker'], 'must be all, front or worker')
     .default('all')
     .describe(
-      'The role of this host in its fleet. `front`: it answers clients, and runs no runtimes. It needs neither root nor gVisor. See [fleet.md](fleet.md#fronts).',
+      'The role of this host in its fleet. `front`: it answers clients, and runs no runtimes. It needs neither root nor gVisor. See [fleet.md](fleet.md#fronts). `worker`: it runs runtimes for fronts, and has no keys of the fleet. See [fleet.md](fleet.md#workers).',
+    ),
+  HOLT_JOIN_TOKEN_FILE: z
+    .string()
+    .startsWith('/', 'must be an absolute path')
+    .optional()
+    .describe(
+      'The file of the token with which a worker joins its fleet. `holt fleet token` makes one. It is read at the first start.',
     ),
   HOLT_FLEET_SUSPECT: seconds(10, 15).describe(
     'The seconds without a beat after which a host is suspect. Nothing is placed on it.',
@@ -73,11 +85,15 @@ export function wrongFleet(
 ): readonly (readonly [string, string])[] {
   const parsed = z.object(fleetSettings).safeParse(given)
   if (!parsed.success) return []
+  const isWorker = parsed.data.HOLT_ROLE === 'worker'
   if (parsed.data.HOLT_FLEET !== '1')
     return parsed.data.HOLT_ROLE === 'all' ? [] : [['HOLT_ROLE', 'is for a host of a fleet: set HOLT_FLEET=1']]
   const { HOLT_FLEET_FENCE: fence, HOLT_FLEET_VERDICT: verdict, HOLT_FLEET_SUSPECT: suspect } = parsed.data
   const wrong: [string, string][] = []
-  if (given.HOLT_DATABASE_URL === undefined)
+  if (isWorker) wrong.push(...wrongWorker(given))
+  else if (given.HOLT_JOIN_TOKEN_FILE !== undefined)
+    wrong.push(['HOLT_JOIN_TOKEN_FILE', 'is for a worker: set HOLT_ROLE=worker'])
+  if (given.HOLT_DATABASE_URL === undefined && !isWorker)
     wrong.push(['HOLT_FLEET', 'the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'])
   if (given.HOLT_PEER_ADDRESS === undefined)
     wrong.push(['HOLT_FLEET', 'the hosts of a fleet forward requests to each other: set HOLT_PEER_ADDRESS'])
@@ -86,6 +102,15 @@ export function wrongFleet(
   if (verdict < fence * leastMargin)
     wrong.push(['HOLT_FLEET_VERDICT', `must be at least ${Math.ceil(fence * leastMargin)}, 1.1 times the lease`])
   if (suspect > verdict) wrong.push(['HOLT_FLEET_SUSPECT', 'must not be more than HOLT_FLEET_VERDICT'])
+  return wrong
+}
+
+/** Returns the settings that a worker may not have. */
+function wrongWorker(given: Readonly<Record<string, string | undefined>>): readonly [string, string][] {
+  const wrong: [string, string][] = []
+  if (given.HOLT_DATABASE_URL !== undefined)
+    wrong.push(['HOLT_DATABASE_URL', 'is not for a worker: a front gives it a database role of its own'])
+  if (given.HOLT_E2B === 'on') wrong.push(['HOLT_E2B', 'is not for a worker: it answers no clients'])
   return wrong
 }
 
@@ -100,6 +125,7 @@ export function fleetOf(data: z.output<z.ZodObject<typeof fleetSettings>>): Flee
     readGapMs: 10_000,
     dutyMs: data.HOLT_FLEET_DUTY * 1000,
     role: data.HOLT_ROLE,
+    joinTokenFile: data.HOLT_JOIN_TOKEN_FILE ?? null,
     snapshotDurable: data.HOLT_SNAPSHOT_DURABLE,
   }
 }

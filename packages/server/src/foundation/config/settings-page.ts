@@ -43,6 +43,7 @@ const groups: readonly Group[] = [
       'HOLT_FLEET',
       'HOLT_PEER_ADDRESS',
       'HOLT_ROLE',
+      'HOLT_JOIN_TOKEN_FILE',
       'HOLT_FLEET_SUSPECT',
       'HOLT_FLEET_FENCE',
       'HOLT_FLEET_VERDICT',

@@ -81,6 +81,8 @@ test('a certificate of another authority with the same names is refused', async 
 const names: readonly (readonly [string, (hostId: string) => readonly [string, ...string[]]])[] = [
   ['no host', () => ['other.peer.holt']],
   ['two hosts', (hostId) => [peerNameOf(hostId), peerNameOf(makeId('host'))]],
+  ['a worker without an id', () => ['worker.peer.holt']],
+  ['a host of another trust', (hostId) => [`${hostId}.other.peer.holt`]],
   ['a name below a host', (hostId) => [`a.${peerNameOf(hostId)}`]],
 ]
 
@@ -246,7 +248,7 @@ test('a new certificate is used for new connections, and open ones continue', as
   const authority = await newAuthority()
   const directory = new TestDirectory()
   const id = makeId('host')
-  const certificate = await certificateOf(authority, id, 200)
+  const certificate = await certificateOf(authority, id, { everyMs: 200 })
   const { port } = await startListener(authority, directory, echo, { certificate })
   directory.put(id, port)
   const serialOf = async () => {

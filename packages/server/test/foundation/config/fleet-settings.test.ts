@@ -33,6 +33,15 @@ test('a host is a front if it is said so', () => {
   expect([role({}), role({ HOLT_ROLE: 'front' })]).toEqual(['all', 'front'])
 })
 
+test('a worker needs no database, and has a file with its token', () => {
+  const { HOLT_DATABASE_URL: _, ...without } = database
+  const given = { ...without, HOLT_FLEET: '1', HOLT_ROLE: 'worker', HOLT_JOIN_TOKEN_FILE: '/etc/holt/join' }
+  expect(parseConfig(given)).toMatchObject({
+    databaseUrl: null,
+    fleet: { role: 'worker', joinTokenFile: '/etc/holt/join' },
+  })
+})
+
 test.each([
   [{ HOLT_FLEET: '1' }, 'HOLT_FLEET: the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'],
   [
@@ -49,6 +58,22 @@ test.each([
     'HOLT_FLEET_SUSPECT: must not be more than HOLT_FLEET_VERDICT',
   ],
   [{ HOLT_ROLE: 'front' }, 'HOLT_ROLE: is for a host of a fleet: set HOLT_FLEET=1'],
+  [
+    { ...database, HOLT_FLEET: '1', HOLT_ROLE: 'worker' },
+    'HOLT_DATABASE_URL: is not for a worker: a front gives it a database role of its own',
+  ],
+  [
+    { ...database, HOLT_FLEET: '1', HOLT_ROLE: 'worker', HOLT_E2B: 'on' },
+    'HOLT_E2B: is not for a worker: it answers no clients',
+  ],
+  [
+    { ...database, HOLT_FLEET: '1', HOLT_JOIN_TOKEN_FILE: '/etc/holt/join' },
+    'HOLT_JOIN_TOKEN_FILE: is for a worker: set HOLT_ROLE=worker',
+  ],
+  [
+    { ...database, HOLT_FLEET: '1', HOLT_ROLE: 'worker', HOLT_JOIN_TOKEN_FILE: 'join' },
+    'HOLT_JOIN_TOKEN_FILE: must be an absolute path',
+  ],
   [{ ...database, HOLT_FLEET: '1', HOLT_FLEET_DUTY: '9' }, 'HOLT_FLEET_DUTY: must be between 10 and 86400'],
 ])('times that do not fit together are refused: %j', (given, message) => {
   expect(() => parseConfig(given)).toThrow(message)
