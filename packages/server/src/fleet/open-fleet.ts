@@ -47,6 +47,7 @@ import { joinAddress } from './peers/peer-directory.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
+import { renewWorkerRights } from './trust/worker-role.ts'
 
 /** The time for a host that stops to say so, in milliseconds. */
 const leaveMs = 1_000
@@ -133,6 +134,10 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { bootId, uptime } = hostClock
   const clocks = { monotonic, uptime }
   const start = { hostId, bootId, version, at: now(), address: joinAddress(address) }
+  await renewWorkerRights(store).catch((err: unknown) =>
+    // A table of a newer version stays closed to workers. The next start tries again.
+    log.error({ err }, 'the roles of workers could not be given the rights of this version'),
+  )
   const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds, now })
   const hosts = new SeenHosts({ store, uptime, times })
   const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs, names: dutiesOf(times) })

@@ -429,6 +429,33 @@ interface DutiesTable {
   readonly turn: number
 }
 
+/** The projects that a worker serves: fronts have sent it requests for them, until `ends_at`. */
+interface WorkerErrandsTable {
+  readonly host_id: string
+  readonly project_id: string
+  readonly ends_at: number
+}
+
+/** The facts of runtimes that every host needs, also of those of other hosts. A view. */
+type KnownRuntimesView = Pick<
+  RuntimesTable,
+  | 'runtime_id'
+  | 'project_id'
+  | 'name'
+  | 'state'
+  | 'image_digest'
+  | 'origin_image_digest'
+  | 'checkpoint_id'
+  | 'pause_checkpoint_id'
+  | 'cpu'
+  | 'memory_mib'
+  | 'disk_mib'
+  | 'auto_resume'
+  | 'host_id'
+  | 'host_epoch'
+  | 'near_host_id'
+>
+
 /** Facts about the store itself. */
 interface StoreFactsTable {
   /**
@@ -439,7 +466,7 @@ interface StoreFactsTable {
   readonly value: string
 }
 
-/** Every table. */
+/** Every table, and every view. */
 export interface Tables {
   readonly projects: ProjectsTable
   readonly keys: KeysTable
@@ -478,6 +505,8 @@ export interface Tables {
   readonly artifact_trash: ArtifactTrashTable
   readonly artifact_holds: ArtifactHoldsTable
   readonly template_checkpoints: TemplateCheckpointsTable
+  readonly worker_errands: WorkerErrandsTable
+  readonly known_runtimes: KnownRuntimesView
 }
 
 /** The state of a host: `lost` and `gone` hosts act on nothing. */

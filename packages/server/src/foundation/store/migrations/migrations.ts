@@ -22,6 +22,7 @@ import { artifacts } from './0021-artifacts.ts'
 import { drains } from './0023-drains.ts'
 import { spread } from './0025-spread.ts'
 import { requestRunners } from './0026-request-runners.ts'
+import { workerErrands } from './0027-worker-errands.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -53,4 +54,5 @@ export const migrations: readonly string[] = [
   drains,
   spread,
   requestRunners,
+  workerErrands,
 ]

@@ -15,10 +15,16 @@ export interface CountedChange {
   readonly transactionId: string
 }
 
-/** Makes the row in which a connection counts its changes. */
+/**
+ * Makes the row in which a connection counts its changes. The name of the row begins with the role:
+ * a worker of a fleet writes those of its own role alone.
+ */
 export async function counted(session: Session): Promise<CountedSession> {
-  const connection = randomBytes(10).toString('hex')
-  await session.query('INSERT INTO holt_commits (connection, change) VALUES ($1, 0)', [connection])
+  const { rows } = await session.query(
+    `INSERT INTO holt_commits (connection, change) VALUES (session_user || '/' || $1::text, 0) RETURNING connection`,
+    [randomBytes(10).toString('hex')],
+  )
+  const [{ connection }] = rows as [{ connection: string }]
   return { session, connection }
 }
 

@@ -193,7 +193,7 @@ export class Writer {
     const { rows } = await session.script(`
       BEGIN ISOLATION LEVEL READ COMMITTED;
       WITH counted AS (
-        UPDATE holt_commits SET change = change + 1 WHERE connection = '${connection}' RETURNING change
+        UPDATE holt_commits SET change = change + 1 WHERE connection = ${escapeLiteral(connection)} RETURNING change
       )
       SELECT ${settings}, ${lockOf(alone)}pg_current_xact_id()::text AS id, (SELECT change FROM counted) AS number
       ${guard?.from ?? ''}`)

@@ -1,0 +1,178 @@
+import { systemProjectId } from '../../foundation/rows/system-project.ts'
+import { caPurpose } from '../../resources/network/decide-network.ts'
+import { everything, nothing, type RightsByTable, rows } from './table-rights.ts'
+
+const { all, own, served, ownOrServed, ofOwnRuntime, ofOwnBuild } = rows
+
+/** True while the worker makes the base templates for the fleet. */
+const makesBaseTemplates = `EXISTS (
+  SELECT FROM duties WHERE duties.name = 'base_templates' AND duties.host_id = holt_worker_host())`
+
+/** The templates that a worker sees: those of the projects that it serves, and Holt's own. */
+const seenTemplates = `${served} OR project_id = '${systemProjectId}'`
+
+/** The templates that a worker changes. It changes Holt's own while it makes them. */
+const madeTemplates = `project_id IN (SELECT holt_worker_projects())
+  AND (project_id <> '${systemProjectId}' OR ${makesBaseTemplates})`
+
+/** The sealed keys of the authorities of its runtimes, and of snapshots that it takes. */
+const ownAuthorities = `purpose = '${caPurpose}' AND owner_id IN (
+  SELECT own.runtime_id FROM runtimes AS own WHERE own.host_id = holt_worker_host()
+  UNION ALL SELECT own.snapshot_id FROM snapshots AS own WHERE own.host_id = holt_worker_host())`
+
+/**
+ * The rights of a worker in the database: which columns of which rows of each table its role reads
+ * and writes. `docs/` and LIMITATIONS.md list what remains possible with them.
+ */
+export const workerRights: RightsByTable = {
+  // Fronts alone know callers and values.
+  keys: nothing,
+  console_sessions: nothing,
+  signing_keys: nothing,
+  providers: nothing,
+  webhooks: nothing,
+  webhook_deliveries: nothing,
+
+  projects: {
+    select: {
+      columns: ['project_id', 'quotas_json', 'deleted_at'],
+      rows: `${served} OR project_id = '${systemProjectId}'`,
+    },
+  },
+  policies: { select: { columns: 'all', rows: served } },
+  secrets: { select: { columns: 'all', rows: served } },
+  sealed_values: {
+    select: { columns: ['owner_id', 'purpose', 'project_id', 'version', 'master_key_id'], rows: ownAuthorities },
+    insert: { columns: 'all', rows: ownAuthorities },
+    update: { columns: 'all', rows: ownAuthorities },
+    delete: { rows: ownAuthorities },
+  },
+
+  runtimes: {
+    // A runtime that it has released is read once more: by the change that releases it.
+    select: { columns: 'all', rows: `${own} OR (host_id IS NULL AND near_host_id = (SELECT holt_worker_host()))` },
+    insert: { columns: 'all', rows: `${own} AND ${served}` },
+    update: {
+      columns: [
+        ...(['state', 'state_reason_json', 'revision', 'updated_at', 'started_at', 'ended_at', 'paused_at'] as const),
+        ...(['host_id', 'host_epoch', 'near_host_id', 'image_digest', 'origin_image_digest'] as const),
+        ...(['pause_checkpoint_id', 'pause_kind', 'expires_at', 'timeout_secs', 'on_timeout'] as const),
+        ...(['idle_timeout_secs', 'auto_resume', 'name', 'metadata_json', 'ports_json', 'env_json'] as const),
+        ...(['e2b_json', 'token_generation'] as const),
+      ],
+      rows: own,
+      into: `${own} OR (host_id IS NULL AND state = 'paused' AND near_host_id = (SELECT holt_worker_host()))`,
+    },
+  },
+  known_runtimes: { select: { columns: 'all', rows: all } },
+  runtime_networks: everything(ofOwnRuntime),
+  runtime_secrets: everything(ofOwnRuntime),
+  runtime_addresses: everything(ofOwnRuntime),
+  decisions: everything(ofOwnRuntime),
+  pool_members: everything(own),
+  snapshots: {
+    select: { columns: 'all', rows: ownOrServed },
+    insert: { columns: 'all', rows: `${own} AND ${ofOwnRuntime}` },
+    update: {
+      columns: [
+        ...(['state', 'state_reason_json', 'image_digest', 'checkpoint_id', 'record_files', 'size_bytes'] as const),
+        ...(['settings_json', 'host_id', 'host_epoch'] as const),
+      ],
+      rows: own,
+    },
+    delete: { rows: own },
+  },
+
+  templates: {
+    select: { columns: 'all', rows: seenTemplates },
+    insert: { columns: 'all', rows: madeTemplates },
+    update: { columns: 'all', rows: madeTemplates },
+    delete: { rows: madeTemplates },
+  },
+  template_checkpoints: {
+    select: { columns: 'all', rows: all },
+    insert: {
+      columns: 'all',
+      rows: `template_id IN (SELECT seen.template_id FROM templates AS seen)
+        AND class_id IN (SELECT hosts.class_id FROM hosts WHERE hosts.host_id = holt_worker_host())`,
+    },
+    // A checkpoint of an image that the template has no longer is out of date.
+    delete: {
+      rows: `template_id IN (
+        SELECT seen.template_id FROM templates AS seen
+        WHERE seen.project_id <> '${systemProjectId}' OR ${makesBaseTemplates}
+          OR seen.image_digest IS DISTINCT FROM template_checkpoints.image_digest)`,
+    },
+  },
+  builds: {
+    select: { columns: 'all', rows: ownOrServed },
+    insert: { columns: 'all', rows: `${own} AND ${served}` },
+    update: { columns: 'all', rows: `${own} AND ${served}` },
+  },
+  build_logs: everything(ofOwnBuild),
+  build_requests: everything(ofOwnBuild),
+  build_resources: {
+    select: { columns: 'all', rows: `${own} OR build_id IN (SELECT seen.build_id FROM builds AS seen)` },
+    insert: { columns: 'all', rows: own },
+    update: { columns: 'all', rows: own },
+    delete: { rows: own },
+  },
+  build_contexts: everything(served),
+  build_cache: everything(own),
+  build_mounts: everything(own),
+  pulled_images: everything(own),
+
+  artifacts: {
+    select: { columns: 'all', rows: all },
+    insert: { columns: 'all', rows: `${own} AND condemned_at IS NULL` },
+    // Hosts that make the same image store it for each other. A worker condemns nothing.
+    update: {
+      columns: ['state', 'stored_at', 'unneeded_since', 'condemned_at'],
+      rows: `${own} OR kind = 'image' OR state = 'stored'`,
+      into: 'unneeded_since IS NULL AND condemned_at IS NULL',
+    },
+  },
+  artifact_trash: { select: { columns: 'all', rows: all }, delete: { rows: all } },
+  artifact_holds: {
+    select: { columns: 'all', rows: all },
+    insert: { columns: 'all', rows: own },
+    delete: { rows: own },
+  },
+
+  events: { insert: { columns: 'all', rows: served } },
+  log_positions: {
+    select: { columns: 'all', rows: all },
+    insert: { columns: 'all', rows: served },
+    update: { columns: ['last'], rows: served },
+  },
+  // The front that sent the request completes the entry.
+  audit: {
+    select: { columns: ['audit_id'], rows: `${served} AND status IS NULL` },
+    insert: { columns: 'all', rows: served },
+    update: {
+      columns: ['subject_id', 'status', 'last_at', 'count'],
+      rows: `${served} AND status IS NULL`,
+      into: served,
+    },
+  },
+  idempotency: everything(served),
+
+  hosts: {
+    select: { columns: 'all', rows: all },
+    update: {
+      columns: [
+        ...(['epoch', 'beat', 'state', 'address', 'class_id', 'protocol_min', 'protocol_max', 'version'] as const),
+        ...(['key_ids', 'boot_id', 'clock_offset', 'facts_json', 'node', 'zone', 'seen_at'] as const),
+      ],
+      rows: `${own} AND state <> 'gone'`,
+      into: `${own} AND state NOT IN ('lost', 'gone')`,
+    },
+  },
+  duties: {
+    select: { columns: 'all', rows: all },
+    insert: { columns: 'all', rows: `${own} AND name = 'base_templates'` },
+    update: { columns: ['host_id', 'host_epoch', 'turn'], rows: `name = 'base_templates'`, into: own },
+  },
+  worker_errands: nothing,
+  store_facts: { select: { columns: 'all', rows: all } },
+}
