@@ -5,7 +5,7 @@ import type { Store } from '../../foundation/store/open-store.ts'
 import { type GuardSpec, guardBudget, guardName, guardPod } from './guard-objects.ts'
 import type { KubernetesApi } from './kubernetes-api.ts'
 
-/** The interval between two looks at the runtimes of this host, in milliseconds. */
+/** The interval between two looks at what this host keeps, in milliseconds. */
 const lookMs = 5_000
 
 /** The looks after which the guard is made again, if somebody has removed it. */
@@ -20,8 +20,9 @@ interface NodeGuardOptions {
 }
 
 /**
- * The guard of a Node: a pod with a budget that refuses its eviction, while the host has runtimes.
- * A drain of the Node waits for it. DaemonSet pods themselves are ignored by a drain.
+ * The guard of a Node: a pod with a budget that refuses its eviction, while the host has runtimes,
+ * or images and checkpoints that the object store lacks. A drain of the Node waits for it. The
+ * drain ignores the pods of a DaemonSet.
  */
 export class NodeGuard {
   readonly #options: NodeGuardOptions
@@ -45,9 +46,9 @@ export class NodeGuard {
     }
   }
 
-  /** Makes or removes the guard, if the host has got its first runtime or lost its last one. */
+  /** Makes or removes the guard, if the host has begun to need it or needs it no more. */
   async look(): Promise<void> {
-    const isNeeded = await this.#hasRuntimes()
+    const isNeeded = await this.#isNeeded()
     this.#looks += 1
     if (this.#looks % looksPerRenewal === 0) this.#isThere = null
     if (isNeeded === this.#isThere) return
@@ -56,16 +57,15 @@ export class NodeGuard {
     this.#isThere = isNeeded
   }
 
-  async #hasRuntimes(): Promise<boolean> {
-    const { store, hostId } = this.#options
-    const row = await store.db
-      .selectFrom('runtimes')
-      .select('runtime_id')
-      .where('host_id', '=', hostId)
-      .where(notEnded)
-      .limit(1)
-      .executeTakeFirst()
-    return row !== undefined
+  /** Returns true if something would be lost with the disk of this host. */
+  async #isNeeded(): Promise<boolean> {
+    const { db } = this.#options.store
+    const { hostId } = this.#options
+    const runtimes = db.selectFrom('runtimes').select('runtime_id').where('host_id', '=', hostId).where(notEnded)
+    const local = db.selectFrom('artifacts').select('artifact_id').where('host_id', '=', hostId)
+    for (const kept of [runtimes.limit(1), local.where('state', '=', 'local').limit(1)])
+      if ((await kept.executeTakeFirst()) !== undefined) return true
+    return false
   }
 
   /** Makes the budget first, so that the guard is never without it. */

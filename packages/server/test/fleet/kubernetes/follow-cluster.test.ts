@@ -1,3 +1,4 @@
+import { makeId } from '@holt/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type ClusterParts, followCluster } from '../../../src/fleet/kubernetes/follow-cluster.ts'
 import { NodeGuard } from '../../../src/fleet/kubernetes/node-guard.ts'
@@ -115,6 +116,28 @@ test('a guard with a budget stands while the host has runtimes', async () => {
   expect(pod?.metadata.labels).toMatchObject({ 'holt.dev/guard': 'one' })
 
   await host.server.ask('DELETE', `/v1/agents/runtime/${id}`)
+  await guard.look()
+  expect([...cluster.objects.keys()]).toEqual([])
+})
+
+test('a guard stands while an artifact is on the disk of this host alone', async () => {
+  const { host, store, cluster, parts } = await startFollowed()
+  const spec = { namespace: 'holt', node: { name: 'one', uid: 'uid-one' }, image: 'holt:1' }
+  const guard = new NodeGuard({ store, api: cluster.api, hostId: host.hostId, spec, log: parts.log })
+  const unneeded = { stored_at: null, unneeded_since: null, condemned_at: null }
+  const artifact = { bytes: 1, class_id: null, description_digest: null, ...unneeded }
+  const add = (artifact_id: string, hostId: string) =>
+    store.db
+      .insertInto('artifacts')
+      .values({ ...artifact, kind: 'image', artifact_id, host_id: hostId, state: 'local', made_at: 1 })
+      .execute()
+  await add('sha256:other', makeId('host'))
+  await guard.look()
+  expect([...cluster.objects.keys()]).toEqual([])
+  await add('sha256:own', host.hostId)
+  await guard.look()
+  expect([...cluster.objects.keys()]).toContain('pods/holt-guard-one')
+  await store.db.updateTable('artifacts').set({ state: 'stored' }).where('artifact_id', '=', 'sha256:own').execute()
   await guard.look()
   expect([...cluster.objects.keys()]).toEqual([])
 })
