@@ -32,7 +32,6 @@ import { askRunnerBy, runningVerb } from './forwarding/running-requests.ts'
 import { Beats } from './hosts/beats.ts'
 import { HostPeers } from './hosts/host-peers.ts'
 import { OwnCondition } from './hosts/own-condition.ts'
-import { sayStopped } from './hosts/say-stopped.ts'
 import { SeenHosts } from './hosts/seen-hosts.ts'
 import { startHost } from './hosts/start-host.ts'
 import { FencedGateway } from './lease/fenced-gateway.ts'
@@ -192,11 +191,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         resumeElsewhere: resumeElsewhere(service, { owners, peers: () => peers }),
       }),
     leave: async () => {
-      const left = ended.then(() => sayStopped(store, lease))
-      await inTime(
-        left.catch((err: unknown) => log.warn({ err }, 'the other hosts could not be told that this one stops')),
-        leaveMs,
-      )
+      await inTime(ended, leaveMs)
     },
     openPeers: async (service, places) => {
       peers = await openPeers(service, {

@@ -45,7 +45,7 @@ export const hostChangeHandlers = {
 /** Stores what an operator wants of a host. The host follows with its next beat. */
 async function want(service: Api, id: string, wanted: HostWish): Promise<Answer> {
   const { host_id: hostId, state } = await findHost(service, id)
-  if (state === 'gone') throw new HoltError('conflict', 'The host was forgotten.')
+  if (state === 'gone') throw new HoltError('conflict', 'The host has left the fleet.')
   await service.store.change(aloneWithRow, (changes) =>
     changes
       .updateTable('hosts')

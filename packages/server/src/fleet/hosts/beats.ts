@@ -13,6 +13,7 @@ import type { HostLease } from '../lease/host-lease.ts'
 import type { FleetMetrics } from '../metrics/fleet-metrics.ts'
 import { Bench } from './bench.ts'
 import type { OwnCondition } from './own-condition.ts'
+import { sayStopped } from './say-stopped.ts'
 import type { SeenHosts } from './seen-hosts.ts'
 
 /** The interval at which the clocks are compared with the lease, in milliseconds. */
@@ -107,17 +108,12 @@ export class Beats {
    * start of its service makes it ready again. Never rejects.
    */
   async #leave(): Promise<void> {
-    const { store, lease, log } = this.#options
+    const { store, lease, times, log } = this.#options
     if (lease.isOver) return
     await inTime(
-      store.db
-        .updateTable('hosts')
-        .set({ state: 'joining' })
-        .where('host_id', '=', lease.hostId)
-        .where('epoch', '=', lease.epoch)
-        .where('state', 'not in', judgedStates)
-        .execute()
-        .catch((err: unknown) => log.warn({ err }, 'this host could not say that it stops')),
+      sayStopped(store, lease, times.role).catch((err: unknown) =>
+        log.warn({ err }, 'this host could not say that it stops'),
+      ),
       leaveMs,
     )
   }

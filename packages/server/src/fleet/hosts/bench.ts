@@ -4,6 +4,7 @@ import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import type { HostLease } from '../lease/host-lease.ts'
 import type { FleetMetrics } from '../metrics/fleet-metrics.ts'
+import { removeLeft } from './left-fronts.ts'
 import type { SeenHosts } from './seen-hosts.ts'
 import { carryOut, passVerdict } from './verdict.ts'
 
@@ -35,7 +36,7 @@ export class Bench {
 
   /** Judges by the last read of the hosts. Rejects if the store cannot be used; it is repeated. */
   async sit(): Promise<void> {
-    const { store, lease, hosts, metrics, log } = this.#options
+    const { store, lease, hosts, metrics, log, now } = this.#options
     const { lost, suspects, tooMany } = hosts.opinion
     if (tooMany && !this.#hasWarned)
       log.error(
@@ -50,7 +51,10 @@ export class Bench {
       log.error({ host_id: host.hostId, silent_ms: Math.round(host.silentMs) }, 'a host is lost')
     }
     if (lost.length > 0) await hosts.read()
-    for (const row of hosts.rows) if (isJudged(row)) await this.#carryOut(row)
+    for (const row of hosts.rows) {
+      if (isJudged(row)) await this.#carryOut(row)
+      await removeLeft({ store, now }, row)
+    }
   }
 
   async #carryOut(row: HostRow): Promise<void> {

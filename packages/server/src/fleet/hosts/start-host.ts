@@ -5,6 +5,7 @@ import type { HostRow } from '../../foundation/store/tables.ts'
 import { HostLease, type LeaseClocks } from '../lease/host-lease.ts'
 import { hostLostCode } from './host-lost.ts'
 import { hostProtocol, requireCommonProtocol } from './host-protocol.ts'
+import { hasLeft } from './left-fronts.ts'
 import { carryOut } from './verdict.ts'
 
 /** The facts of a host that starts. */
@@ -28,7 +29,7 @@ export async function startHost(store: Store, host: StartingHost): Promise<HostL
   await requireCommonProtocol(store, host.hostId)
   for (;;) {
     const row = await ownRow(store, host)
-    if (row.state === 'gone')
+    if (row.state === 'gone' && !hasLeft(row))
       throw new Error(
         `the fleet has forgotten this host (${host.hostId}): its runtimes were given up. Empty its state directory to join as a new host`,
       )

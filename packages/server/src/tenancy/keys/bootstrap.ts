@@ -2,7 +2,7 @@ import { makeId, type Scope } from '@holt/protocol'
 import type { Log } from '../../foundation/log.ts'
 import { defaultProject } from '../../foundation/rows/system-project.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
-import type { Store } from '../../foundation/store/open-store.ts'
+import type { Changes, Store } from '../../foundation/store/open-store.ts'
 import { hasScope } from '../auth/key-scopes.ts'
 import { digestOf, makeSecret, prefixOf } from '../auth/key-secret.ts'
 
@@ -48,7 +48,7 @@ export async function ensureAdminKey(
   { store, log }: { readonly store: Store; readonly log: Log },
   { projectId, known, now, hostId = null }: MachineKey,
 ): Promise<string> {
-  const machineKey = hostId === null ? onlyMachine : `admin of ${hostId}`
+  const machineKey = hostId === null ? onlyMachine : keyNameOf(hostId)
   if (known !== null && (await opensAll(store, { projectId, secret: known, now }))) return known
   const secret = makeSecret()
   const former = await store.change(aloneWith(projectId), async (changes) => {
@@ -80,6 +80,25 @@ export async function ensureAdminKey(
   if (former.length > 0)
     log.warn({ key_ids: former }, 'this machine has a new key; the former ones still work: revoke unused ones')
   return secret
+}
+
+/** Revokes the key of a host that has left its fleet, unless somebody has used it. */
+export async function endUnusedKey(changes: Changes, { hostId, at }: { hostId: string; at: number }): Promise<void> {
+  await changes
+    .updateTable('keys')
+    .set({ revoked_at: at })
+    .where('name', '=', keyNameOf(hostId))
+    .where('revoked_at', 'is', null)
+    .where('last_used_at', 'is', null)
+    .where('project_id', 'in', (eb) =>
+      eb.selectFrom('projects').select('project_id').where('name', '=', defaultProject),
+    )
+    .execute()
+}
+
+/** Returns the name of the key of a host of a fleet. */
+function keyNameOf(hostId: string): string {
+  return `admin of ${hostId}`
 }
 
 async function opensAll(

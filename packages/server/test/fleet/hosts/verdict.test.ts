@@ -90,6 +90,6 @@ test('a host that an operator has forgotten does not start', async () => {
   const [[, open]] = fleetStores as [(typeof fleetStores)[number]]
   const store = await open()
   const one = await startHost(store)
-  await store.db.updateTable('hosts').set({ state: 'gone' }).execute()
+  await store.db.updateTable('hosts').set({ state: 'gone', wanted: 'gone' }).execute()
   await expect(one.restart()).rejects.toThrow('the fleet has forgotten this host')
 })
