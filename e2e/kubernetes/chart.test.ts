@@ -34,13 +34,17 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
     expect([code, out]).toEqual([1, expect.stringContaining(message)])
   })
 
-  test.each(['image.pullPolicy=Often', 'pools.max=many', 'stateDir=relative', 'databse.url=x', 'service.port=0'])(
-    'is refused with %s',
-    async (value) => {
-      const { code, out } = await render(...given, value)
-      expect([code, out]).toEqual([1, expect.stringContaining("values don't meet the specifications of the schema")])
-    },
-  )
+  test.each([
+    'image.pullPolicy=Often',
+    'pools.max=many',
+    'stateDir=relative',
+    'databse.url=x',
+    'service.port=0',
+    'fronts.replicas=0',
+  ])('is refused with %s', async (value) => {
+    const { code, out } = await render(...given, value)
+    expect([code, out]).toEqual([1, expect.stringContaining("values don't meet the specifications of the schema")])
+  })
 
   test('the schema has every value, and each value its description', async () => {
     const [values, schema] = await Promise.all(
@@ -94,12 +98,51 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
     expect(await manifest('DaemonSet', 'fleet', 'guard.enabled=false')).not.toContain('GUARD_IMAGE')
   })
 
-  test('only hosts reach the port for hosts', async () => {
-    const policy = await manifest('NetworkPolicy', 'fleet', 'networkPolicy.from[0].podSelector.matchLabels.app=proxy')
-    const [, clients = '', peers = ''] = policy.split('- ports:')
-    expect(clients).toContain('app: proxy')
-    expect(peers).toContain('app.kubernetes.io/component: host')
-    expect(await manifest('NetworkPolicy', 'fleet', 'networkPolicy.enabled=false')).toBe('')
+  test('only hosts and fronts reach the port for hosts', async () => {
+    const from = ['networkPolicy.from[0].podSelector.matchLabels.app=proxy', 'fronts.enabled=true']
+    const clients = await manifest('NetworkPolicy', 'fleet', ...from)
+    expect(clients).toMatch(/\[\{port: http\}\]\n\s+from:\s+- podSelector:\s+matchLabels:\s+app: proxy\s*$/)
+    expect(clients).toContain('component: front')
+    const peers = await manifest('NetworkPolicy', 'fleet-peers', ...from)
+    expect(peers.match(/port: \w+|holt.dev\/peer/g)).toEqual(['holt.dev/peer', 'port: peers', 'holt.dev/peer'])
+    for (const name of ['fleet', 'fleet-peers'])
+      expect(await manifest('NetworkPolicy', name, 'networkPolicy.enabled=false')).toBe('')
+    const scraped = await manifest(
+      'NetworkPolicy',
+      'fleet-peers',
+      'networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus',
+    )
+    expect(scraped).toMatch(/port: http\}\]\n\s+from:\s+- podSelector:\s+matchLabels:\s+app: prometheus/)
+  })
+
+  test('clients reach hosts, and with fronts only these', async () => {
+    const componentOf = async (...values: string[]) =>
+      /selector:[\s\S]*component: (\w+)/.exec(await manifest('Service', 'fleet', ...values))?.[1]
+    expect(await componentOf()).toBe('host')
+    expect(await componentOf('fronts.enabled=true')).toBe('front')
+    expect(await manifest('Deployment', 'fleet-front')).toBe('')
+  })
+
+  test('a front has no privileges, no token and nothing of its Node', async () => {
+    const front = await manifest('Deployment', 'fleet-front', 'fronts.enabled=true', 'fronts.replicas=3')
+    for (const line of [
+      'replicas: 3',
+      'automountServiceAccountToken: false',
+      'runAsNonRoot: true',
+      'readOnlyRootFilesystem: true',
+      'capabilities: {drop: [ALL]}',
+      '{name: HOLT_ROLE, value: front}',
+      'topologyKey: kubernetes.io/hostname',
+    ])
+      expect(front).toContain(line)
+    for (const word of ['hostPath', 'hostPID', 'privileged', 'HOLT_KUBERNETES,']) expect(front).not.toContain(word)
+  })
+
+  test('one front after another is disrupted, if there are several', async () => {
+    const budget = (replicas: number) =>
+      manifest('PodDisruptionBudget', 'fleet-front', 'fronts.enabled=true', `fronts.replicas=${replicas}`)
+    expect(await budget(2)).toContain('maxUnavailable: 1')
+    expect(await budget(1)).toBe('')
   })
 
   test('monitoring needs the Prometheus Operator, and is off without a wish', async () => {

@@ -14,6 +14,8 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
   let release: readonly string[]
   /** A runtime on node2, with a process that counts. */
   let counting: string
+  /** A runtime on node2 that runs when its power is cut. */
+  let running: string
 
   beforeAll(async () => {
     lab = await startLab()
@@ -59,7 +61,7 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
   })
 
   test('a runtime on a Node runs commands, also through the other host', async () => {
-    const runtime = await fleet.create('node2')
+    const runtime = await fleet.createOn('node2')
     counting = runtime.runtime_id
     const count = 'echo $$ >/tmp/pid; i=0; while :; do i=$((i+1)); echo $i >/tmp/count; sleep 0.2; done'
     await (await fleet.runtime('node2', counting)).commands.start(count)
@@ -137,29 +139,39 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
     await areNow({ node1: 'ready', node2: 'ready' })
   })
 
-  test('with drainOnCordon a drain of a Node pauses its runtimes, and goes through', async () => {
+  test('with drainOnCordon a drain of a Node moves its runtimes, and goes through', async () => {
     const upgrade = await lab.helm('upgrade', '--wait', '--timeout', '280s', ...release, '--set', 'drainOnCordon=true')
     expect([upgrade.code, upgrade.out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
     for (const node of ['node1', 'node2']) await fleet.ready(node)
-    const { runtime_id } = await fleet.create('node2')
+    const { runtime_id } = await fleet.createOn('node2')
     await fleet.shell('node2', runtime_id, 'echo kept >/tmp/note')
     await vi.waitFor(async () => expect(await guards()).toContain('pod/holt-guard-node2'), bound)
     const drained = await lab.kubectl('drain', 'node2', '--ignore-daemonsets', '--timeout=240s')
     expect([drained.code, drained.out]).toEqual([0, expect.stringContaining('node/node2 drained')])
-    expect((await fleet.runtime('node1', runtime_id)).state).toBe('paused')
+    expect(await fleet.nodeOf(runtime_id)).not.toBe('node2')
     await lab.asked('uncordon', 'node2')
     await areNow({ node1: 'ready', node2: 'ready' })
     expect(await fleet.shell('node2', runtime_id, 'cat /tmp/note')).toBe('kept')
     await (await fleet.runtime('node2', runtime_id)).delete()
   })
 
-  test('a Node without power is lost when an administrator says so, and comes back', async () => {
-    const { runtime_id } = await fleet.create('node2')
+  test('a paused runtime resumes on the other Node after a power cut', async () => {
+    const paused = await fleet.createOn('node2')
+    running = (await fleet.createOn('node2')).runtime_id
+    const id = paused.runtime_id
+    await fleet.shell('node2', id, 'echo kept >/tmp/note')
+    await paused.pause()
+    await vi.waitFor(async () => expect(await fleet.nodeOf(id)).toBeNull(), bound)
     await lab.lab('kill', 'node2')
+    await vi.waitFor(async () => expect(await fleet.shell('node1', id, 'cat /tmp/note')).toBe('kept'), bound)
+    await (await fleet.runtime('node1', id)).delete()
+  })
+
+  test('a Node without power is lost when an administrator says so, and comes back', async () => {
     await lab.asked('taint', 'node', 'node2', 'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute')
     await areNow({ node1: 'ready', node2: 'lost' })
     await vi.waitFor(async () => {
-      const { state, state_reason } = await fleet.runtime('node1', runtime_id)
+      const { state, state_reason } = await fleet.runtime('node1', running)
       expect([state, state_reason?.code]).toEqual(['failed', 'host_lost'])
     }, bound)
     await lab.lab('start', 'node2')

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Holt, type Runtime } from '@holt/sdk'
 import { vi } from 'vitest'
+import { ask } from '../../../packages/server/test/support/postgres-cluster.ts'
 import { chart, imageFile, type Lab } from './lab.ts'
 import type { LabRegistry } from './registry.ts'
 
@@ -101,6 +102,27 @@ export class LabFleet {
     return vi.waitFor(async () => (await this.client(node)).runtimes.create(), bound)
   }
 
+  /** Creates a runtime on a Node: the other Node makes none meanwhile. */
+  async createOn(node: string): Promise<Runtime> {
+    const client = await this.client(node)
+    const others = (await client.hosts.list().all()).filter(
+      ({ name, fleet }) => name !== node && fleet?.wanted === 'ready',
+    )
+    const seen = (state: string) =>
+      vi.waitUntil(async () => {
+        const states = await this.states(node)
+        return others.every(({ name }) => states[name] === state)
+      }, bound)
+    for (const { host_id } of others) await client.hosts.cordon(host_id)
+    await seen('cordoned')
+    try {
+      return await this.create(node)
+    } finally {
+      for (const { host_id } of others) await client.hosts.uncordon(host_id)
+      await seen('ready')
+    }
+  }
+
   /** Returns a runtime, as the host of a Node answers it. */
   async runtime(node: string, id: string): Promise<Runtime> {
     return (await this.client(node)).runtimes.get(id)
@@ -109,6 +131,13 @@ export class LabFleet {
   /** Runs a shell command in a runtime, through the host of a Node. Returns what it prints. */
   async shell(node: string, id: string, command: string): Promise<string> {
     return (await (await this.runtime(node, id)).commands.run(command)).stdout.trim()
+  }
+
+  /** Returns the Node of the host that has a runtime; null: it belongs to the whole fleet. */
+  async nodeOf(id: string): Promise<string | null> {
+    const select = `SELECT node FROM hosts JOIN runtimes USING (host_id) WHERE runtime_id = '${id}'`
+    const [row] = await ask(this.#lab.env.DATABASE_URL ?? '', select)
+    return row?.node ?? null
   }
 
   /** Returns the state of each host by the name of its Node. */

@@ -16,6 +16,24 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: host
 {{- end -}}
 
+{{- define "holt.frontSelector" -}}
+app.kubernetes.io/name: holt
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: front
+{{- end -}}
+
+{{/* Hosts and fronts: the pods that speak with each other. */}}
+{{- define "holt.peerSelector" -}}
+app.kubernetes.io/name: holt
+app.kubernetes.io/instance: {{ .Release.Name }}
+holt.dev/peer: "true"
+{{- end -}}
+
+{{/* The pods that clients use. */}}
+{{- define "holt.entrySelector" -}}
+{{- if .Values.fronts.enabled }}{{ include "holt.frontSelector" . }}{{ else }}{{ include "holt.selector" . }}{{ end -}}
+{{- end -}}
+
 {{- define "holt.serviceAccount" -}}
 {{- .Values.serviceAccount.name | default (include "holt.name" .) -}}
 {{- end -}}
@@ -87,6 +105,11 @@ app.kubernetes.io/component: host
 - {name: run, mountPath: /run/holt, mountPropagation: Bidirectional}
 - {name: dev, mountPath: /dev}
 - {name: cgroups, mountPath: /sys/fs/cgroup}
+{{ include "holt.keyMounts" . }}
+{{- end -}}
+
+{{/* The keys of the fleet, and what the operator adds. */}}
+{{- define "holt.keyMounts" -}}
 - {name: master-keys, mountPath: /etc/holt/master-keys, readOnly: true}
 {{- if .Values.artifactKey.existingSecret }}
 - {name: artifact-keys, mountPath: /etc/holt/artifact-keys, readOnly: true}
@@ -105,19 +128,27 @@ app.kubernetes.io/component: host
   hostPath: {path: /dev, type: Directory}
 - name: cgroups
   hostPath: {path: /sys/fs/cgroup, type: Directory}
+{{ include "holt.keyVolumes" (dict "root" . "mode" "0400") }}
+{{- end -}}
+
+{{/* `mode` is that of the files: 0400 for root, 0440 for a group. */}}
+{{- define "holt.keyVolumes" -}}
+{{- $mode := .mode -}}
+{{- with .root -}}
 - name: master-keys
   secret:
     secretName: {{ .Values.masterKeys.existingSecret | quote }}
-    defaultMode: 0400
+    defaultMode: {{ $mode }}
     items: [{key: {{ .Values.masterKeys.key | quote }}, path: master-keys.json}]
 {{- if .Values.artifactKey.existingSecret }}
 - name: artifact-keys
   secret:
     secretName: {{ .Values.artifactKey.existingSecret | quote }}
-    defaultMode: 0400
+    defaultMode: {{ $mode }}
     items: [{key: {{ .Values.artifactKey.key | quote }}, path: keys}]
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
 {{- end -}}
