@@ -166,9 +166,10 @@ readonly ON_POSTGRES=(packages/server/test/{runtimes/{lifecycle,pools,snapshots}
 readonly ALWAYS_ON_POSTGRES=(packages/server/test/tenancy/idempotency/every-post.test.ts packages/server/test/tenancy/projects/quotas.test.ts)
 mapfile -t on_postgres < <(node scripts/draw-share.ts 0.222 'folders on PostgreSQL' "${ON_POSTGRES[@]}")
 
-# Through a fleet of three hosts, each request through a random one (HOLT_TEST_FLEET). A short run draws two files.
-readonly THROUGH_FLEET=(packages/server/test/{runtimes/lifecycle,tenancy/{events,idempotency,keys,projects,webhooks}}/*.test.ts)
-mapfile -t through_fleet < <(node scripts/draw-share.ts 0.05 'files through a fleet' "${THROUGH_FLEET[@]}")
+# Through a fleet of three hosts, each request through a random one (HOLT_TEST_FLEET). A short run draws two files, and
+# a long one runs all that are about a service.
+mapfile -t THROUGH_FLEET < <(find packages/server/test/{api,builds,e2b,inside,resources,runtimes,tenancy} -name '*.test.ts' | sort)
+mapfile -t through_fleet < <(node scripts/draw-share.ts 0.011 'files through a fleet' "${THROUGH_FLEET[@]}")
 
 # With the compiled code of the npm packages, a process that tests the service starts 0.4 s sooner.
 readonly COMPILED=$PWD/.holt/compile-cache

@@ -125,9 +125,16 @@ async function addCordoned({ db }: Store, hostId: string): Promise<void> {
     .execute()
 }
 
-/** Returns true if only the host with the runtimes may answer: images do not move between hosts. */
+/** The routes about one host, which say what that host does. */
+const ofOneHost: ReadonlySet<RouteName> = new Set(['metrics', 'readiness'])
+
+/**
+ * Returns true if only the host with the runtimes may answer: the route is about one host, or needs
+ * images, which do not move between these hosts.
+ */
 function needsFirst(name: RouteName | null): boolean {
   if (name === null) return false
+  if (ofOneHost.has(name)) return true
   const { runsOn, path } = routes[name]
   return runsOn === 'builder' && !path.includes('{build_id}')
 }

@@ -1,5 +1,5 @@
 import { rankHosts } from '@holt/placement'
-import { ForkRuntime, HoltError } from '@holt/protocol'
+import { ForkRuntime } from '@holt/protocol'
 import { z } from 'zod'
 import { fetchFiles, storeFiles } from '../../artifacts/artifacts.ts'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
@@ -26,7 +26,7 @@ const mostAsked = 3
 
 const Id = z.string().max(64)
 
-const Child = z.strictObject({
+const Child = z.object({
   projectId: Id,
   parentId: Id,
   id: Id,
@@ -64,10 +64,11 @@ export function childrenElsewhere(service: Runtimes, peers: () => Pick<OpenPeers
     const { thisHost, hosts, closing, artifacts } = service
     const ref = { projectId: parent.project_id, runtimeId: id }
     const candidates = childHosts(hosts, { parent, ownHostId: thisHost.hostId })
+    if (candidates.length === 0) return null
     const signal = AbortSignal.any([closing, AbortSignal.timeout(childTimeoutMs)])
     await using _hold = await holdArtifact(service, { artifactId: checkpointId, holder: id })
-    if (candidates.length > 0) await storeFiles(artifacts, { imageDigest: parent.image_digest, checkpointId }, signal)
-    let refusal: unknown = new HoltError('capacity_exhausted', 'No host of the fleet has room for the child.')
+    await storeFiles(artifacts, { imageDigest: parent.image_digest, checkpointId }, signal)
+    let refusal: unknown = null
     for (const hostId of candidates.slice(0, mostAsked)) {
       const { project_id: projectId, runtime_id: parentId } = parent
       const question: Child = { projectId, parentId, id, checkpointId, checkpointBytes, request }

@@ -130,7 +130,7 @@ export class Placer {
       if (step.type === 'probe') placement = await this.#probe(placement, wanted, { step, offers })
       else {
         const hostIds =
-          step.type === 'here' ? [ownHostId] : step.type === 'send' ? step.hostIds : this.#whoSaysWhy(offers, isReady)
+          step.type === 'here' ? [ownHostId] : step.type === 'send' ? step.hostIds : this.#unasked(offers, ranked)
         log.debug(
           { create_id: wanted.id, home_key: wanted.homeKey, step: step.type, hosts: hostIds, offers },
           'a runtime was placed',
@@ -202,15 +202,17 @@ export class Placer {
   }
 
   /**
-   * Returns the host that answers a create which no host can run. A full fleet answers nothing
-   * else. A host that can never run it knows the exact reason.
+   * Returns the hosts that get a create without an offer to run it. If no host has answered, as in
+   * a burst, the create waits at one of them. If no host can run it, one of them answers: a host
+   * that can never run it knows the exact reason. A full fleet answers nothing else.
    */
-  #whoSaysWhy(offers: readonly Answered[], isReady: boolean): readonly string[] {
+  #unasked(offers: readonly Answered[], ranked: readonly string[]): readonly string[] {
+    if (offers.length === 0) return ranked
     if (offers.some(({ cannot }) => cannot === 'full')) return []
     const knows =
       offers.find(({ cannot }) => cannot === 'unsupported') ?? offers.find(({ cannot }) => cannot === 'missing')
     if (knows !== undefined) return [knows.hostId]
-    return isReady ? [this.#options.ownHostId] : []
+    return ranked.filter((hostId) => hostId === this.#options.ownHostId)
   }
 }
 

@@ -101,13 +101,17 @@ async function child(service: Runtimes, source: RuntimeRow, wanted: WantedChild)
 /** Makes a child on this host while it has room, and then on another one of its fleet. */
 async function makeHereOrElsewhere(service: Runtimes, source: RuntimeRow, wanted: WantedChild): Promise<RuntimeRow> {
   const { makeChild: makeElsewhere } = service.forkHosts
+  let refusal = new HoltError('capacity_exhausted', 'No host of the fleet has room for the child.')
   try {
     if (makeElsewhere === null || !service.leaving.isDraining) return await makeChild(service, source, wanted)
   } catch (error) {
     const isFull = error instanceof HoltError && (error.code === 'capacity_exhausted' || error.code === 'disk_full')
     if (!isFull || makeElsewhere === null) throw error
+    refusal = error
   }
-  return makeElsewhere(source, wanted)
+  const row = await makeElsewhere(source, wanted)
+  if (row === null) throw refusal
+  return row
 }
 
 function meaningOf(error: unknown): HoltError {

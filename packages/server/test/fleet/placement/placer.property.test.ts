@@ -112,7 +112,7 @@ test('a runtime is made on a host that takes it, and on no other', async () => {
     if (made === null) expect(['capacity_exhausted', 'unavailable']).toContain(error?.code)
     else expect([hostOf(made).refuses, made]).toEqual([false, sent.at(-1)])
     const others = sent.filter((hostId) => hostId !== 'ho0')
-    expect(others.every((hostId) => hostOf(hostId).cannot !== 'full')).toBe(true)
+    expect(others.every((hostId) => hostOf(hostId).cannot !== 'full' || hostOf(hostId).isCut)).toBe(true)
     if (hosts.every(({ state }) => state !== 'ready')) expect(error?.details?.reason).toBe('no_ready_host')
   })
   await fc.assert(property, { numRuns: 500 })
@@ -152,6 +152,13 @@ test('a host that has not answered is asked again after five seconds', async () 
   asked.length = 0
   expect((await place()).made).toBe('ho2')
   expect(asked.toSorted()).toEqual(['ho1', 'ho2'])
+})
+
+test('hosts that answer no probe in time get the runtime nevertheless', async () => {
+  const cut = { ...idle, isCut: true }
+  const { asked, sent, place } = placeAmong([{ ...idle, state: 'cordoned' }, cut, { ...cut, refuses: true }])
+  expect((await place()).made).toBe('ho1')
+  expect([asked.toSorted(), sent.at(-1)]).toEqual([['ho1', 'ho2'], 'ho1'])
 })
 
 test.each(['ho3', 'ho5'])('the near host %s is among those that are asked', async (near) => {

@@ -61,8 +61,9 @@ const codesOf = ({ json }: { json: { problems: readonly { code: string }[] } }) 
 
 /** Everything that a request could leave: rows, files, and what the engine was asked to do. */
 async function everything({ server: { stateDir }, verbs }: Place) {
-  // The audit log is written beside the requests, and a key's last use with any of them.
-  const { audit: _, keys: __, ...rows } = await allRows(stateDir)
+  // The audit log is written beside the requests, and a key's last use with any of them. Hosts of a
+  // fleet send beats.
+  const { audit: _, keys: __, hosts: ___, duties: ____, ...rows } = await allRows(stateDir)
   const files = (await readdir(stateDir, { recursive: true })).filter((name) => !name.startsWith('holt.db')).sort()
   return { rows, files, verbs: [...verbs] }
 }
