@@ -8,6 +8,13 @@ export interface FleetStatus {
   readonly is_in_fleet: boolean
   /** The version of the protocol that all live hosts speak; null if they have none in common. */
   readonly protocol: number | null
+  /**
+   * The level of the fleet: the newest version that every host speaks which is not forgotten. New
+   * behaviour that all hosts must know begins at a level. Null: there is no host.
+   */
+  readonly level: number | null
+  /** The ids of the hosts that speak nothing newer than the level, while others do. */
+  readonly level_kept_by: readonly string[]
   /** The versions of the service on live hosts. */
   readonly versions: readonly string[]
   /** The facts that need an operator, as sentences. */
@@ -30,10 +37,18 @@ export function fleetStatusOf(listed: readonly Host[]): FleetStatus {
   return {
     is_in_fleet: hosts.length > 0,
     protocol,
+    ...levelOf(known),
     versions: [...new Set(live.map(({ version }) => version))].sort(),
     problems: [...apart, ...known.flatMap(problemsOf)],
     hosts,
   }
+}
+
+function levelOf(known: readonly HostOfFleet[]): Pick<FleetStatus, 'level' | 'level_kept_by'> {
+  const newest = known.map(({ fleet }) => fleet.protocol_max)
+  const level = known.length === 0 ? null : Math.min(...newest)
+  const lowest = known.filter(({ fleet }) => fleet.protocol_max === level)
+  return { level, level_kept_by: lowest.length === known.length ? [] : lowest.map(({ host_id }) => host_id) }
 }
 
 function problemsOf({ host_id, status, reasons, fleet }: HostOfFleet): readonly string[] {

@@ -35,7 +35,7 @@ export function addFleet(program: Command): void {
   addFleetJoin(group)
 }
 
-function tell({ is_in_fleet, protocol, versions, problems, hosts }: FleetStatus): void {
+function tell({ is_in_fleet, protocol, level, level_kept_by, versions, problems, hosts }: FleetStatus): void {
   if (!is_in_fleet) {
     print('This machine is in no fleet.')
     return
@@ -55,6 +55,8 @@ function tell({ is_in_fleet, protocol, versions, problems, hosts }: FleetStatus)
   const speaks = protocol === null ? 'none in common' : String(protocol)
   print(`versions   ${printable(versions.join(', '))}`)
   print(`protocol   ${speaks}`)
+  const keeps = level_kept_by.length === 0 ? '' : `, kept by ${level_kept_by.join(' and ')}: upgrade it`
+  print(`level      ${level ?? 'none'}${printable(keeps)}`)
   for (const problem of problems) print(`${styledData('red', 'problem')}    ${printable(problem)}`)
   for (const { host_id, fleet } of hosts)
     for (const { blocks, message } of fleet.blockers)

@@ -1,5 +1,7 @@
+import type { Host } from '@holt/sdk'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
+import { fleetStatusOf } from '../../src/commands/fleet-status.ts'
 import { runHolt } from '../support/run-holt.ts'
 
 let service: TestService
@@ -53,7 +55,7 @@ describe('fleet status', () => {
       '3',
       'judge cleaner',
     ])
-    expect(rest).toEqual(['versions   1.0.0', 'protocol   2'])
+    expect(rest).toEqual(['versions   1.0.0', 'protocol   2', 'level      2'])
   })
 
   test.each([
@@ -75,6 +77,17 @@ describe('fleet status', () => {
     expect(stdout).toContain(`removal    of ${service.host.host_id} is blocked: 3 runtimes run here.`)
     const { stdout: json } = await runHolt(['fleet', 'status', '--json'], { service })
     expect(JSON.parse(json)).toMatchObject({ is_in_fleet: true, protocol: 2, versions: ['1.0.0'], problems: [] })
+  })
+
+  test('the level is that of the oldest host that is not forgotten, and names it', () => {
+    const host = (host_id: string, protocol_max: number, state: typeof place.state = 'ready') => {
+      return { ...service.host, host_id: host_id as Host['host_id'], fleet: { ...place, state, protocol_max } }
+    }
+    const mixed = fleetStatusOf([host('ho1', 2), host('ho2', 3), host('ho3', 1, 'gone')])
+    expect(mixed).toMatchObject({ protocol: 2, level: 2, level_kept_by: ['ho1'] })
+    const lost = fleetStatusOf([host('ho1', 2), host('ho2', 1, 'lost')])
+    expect(lost).toMatchObject({ protocol: 2, level: 1, level_kept_by: ['ho2'] })
+    expect(fleetStatusOf([host('ho1', 2), host('ho2', 2)])).toMatchObject({ level: 2, level_kept_by: [] })
   })
 
   test('exits 1 on a machine that is in no fleet', async () => {

@@ -7,6 +7,7 @@ import type { FleetParts } from '../../src/fleet/forwarding/open-peers.ts'
 import { openPeerAuthority, sealedPlace } from '../../src/fleet/peers/peer-authority.ts'
 import { PeerConnection } from '../../src/fleet/peers/peer-connection.ts'
 import type { PeerStream } from '../../src/fleet/peers/peer-listener.ts'
+import { hostProtocol, type ProtocolRange } from '../../src/fleet/peers/protocol-range.ts'
 import { type PeerTimes, peerTimes } from '../../src/fleet/peers/wire-limits.ts'
 import { openMasterKeys } from '../../src/foundation/sealing/master-keys.ts'
 import type { ServerOptions } from '../../src/index.ts'
@@ -43,10 +44,13 @@ export async function startTestFleet({
   size = 2,
   times = {},
   options = {},
+  protocols = [],
 }: {
   readonly size?: number
   readonly times?: Partial<PeerTimes>
   readonly options?: Partial<ServerOptions>
+  /** The versions of the protocol that each host speaks. Default: those of this service. */
+  readonly protocols?: readonly ProtocolRange[]
 } = {}): Promise<TestFleet> {
   const first = await startTestServer(options)
   const runtimeId = await first.makeRuntime()
@@ -74,10 +78,11 @@ export async function startTestFleet({
       },
       address: { host: '127.0.0.1', port: 0 },
       times: { ...peerTimes, ...times },
+      protocol: protocols[at] ?? hostProtocol,
     }
     const engine = at === 0 ? { engine: first.engine } : {}
     const server = await startTestServer({ ...options, ...engine, peers }, stateDir)
-    directory.put(own.hostId, server.server.peerPort ?? 0)
+    directory.put(own.hostId, server.server.peerPort ?? 0, { protocol: peers.protocol ?? hostProtocol })
     hosts.push({ ...server, own, owners })
   }
   const [owner, entry] = hosts as [TestHost, TestHost]

@@ -6,6 +6,7 @@ import { openPeerAuthority } from '../../src/fleet/peers/peer-authority.ts'
 import type { OwnPeer, PeerDirectory, PeerHost } from '../../src/fleet/peers/peer-directory.ts'
 import { PeerLinks } from '../../src/fleet/peers/peer-links.ts'
 import { PeerListener, type PeerListenerOptions, type PeerStream } from '../../src/fleet/peers/peer-listener.ts'
+import { hostProtocol } from '../../src/fleet/peers/protocol-range.ts'
 import { type PeerTimes, peerTimes } from '../../src/fleet/peers/wire-limits.ts'
 import type { HostTrust } from '../../src/foundation/host/host-trust.ts'
 import { keepingLog } from './start-test-server.ts'
@@ -20,7 +21,7 @@ export class TestDirectory implements PeerDirectory {
 
   /** Adds a host that listens on a port of loopback, or changes it. */
   put(hostId: string, port: number, more: Partial<PeerHost> = {}): void {
-    this.hosts.set(hostId, { hostId, address: `127.0.0.1:${port}`, isGone: false, ...more })
+    this.hosts.set(hostId, { hostId, address: `127.0.0.1:${port}`, isGone: false, protocol: hostProtocol, ...more })
   }
 }
 

@@ -8,6 +8,7 @@ import { isRefusal } from '../../foundation/wire/placed-refusals.ts'
 import { PeerConnection } from '../peers/peer-connection.ts'
 import type { OwnPeer } from '../peers/peer-directory.ts'
 import type { PeerStream } from '../peers/peer-listener.ts'
+import { type ProtocolRange, protocolHeader } from '../peers/protocol-range.ts'
 import type { OpenPlacement } from '../placement/open-placement.ts'
 import type { OwnerRow, OwnerRows } from './owner-cache.ts'
 import { readVouch } from './vouch-headers.ts'
@@ -25,6 +26,8 @@ export interface AcceptOptions {
   /** The placement of runtimes. Null: this host takes all that it gets. */
   readonly placement: Pick<OpenPlacement, 'isReady' | 'arrived'> | null
   readonly log: Log
+  /** The versions of the protocol that this host speaks. */
+  readonly protocol: ProtocolRange
   /**
    * Lets this host take a paused runtime that no host owns. Resolves with false if another host
    * shall take it. Throws if this host has no room.
@@ -43,7 +46,7 @@ export interface AcceptOptions {
  * accepted: the request's handler answers for it.
  */
 export async function acceptForwarded(
-  { own, rows, placement, log, serve, take }: AcceptOptions,
+  { own, rows, placement, log, protocol, serve, take }: AcceptOptions,
   { hostId, trust, stream, headers }: PeerStream,
 ): Promise<void> {
   if (headers[':method'] !== 'CONNECT' || headers[':protocol'] !== requestProtocol) return refuse(404)
@@ -51,9 +54,12 @@ export async function acceptForwarded(
     log.warn({ host_id: hostId }, 'a forwarded request was refused: a worker sent it')
     return refuse(403)
   }
-  const forwarded = readVouch(headers, hostId)
+  const forwarded = readVouch(headers, hostId, protocol)
   if (forwarded === null) {
-    log.warn({ host_id: hostId }, 'a forwarded request was refused: its headers have another form')
+    log.warn(
+      { host_id: hostId, protocol: headers[protocolHeader] },
+      'a forwarded request was refused: its headers have another form',
+    )
     return refuse(400)
   }
   if (own.fenced) return refuse(503)

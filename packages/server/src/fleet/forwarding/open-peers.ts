@@ -14,6 +14,7 @@ import type { OwnPeer, PeerDirectory } from '../peers/peer-directory.ts'
 import { PeerLinks } from '../peers/peer-links.ts'
 import { PeerListener, type PeerStream } from '../peers/peer-listener.ts'
 import { answerVerb, askPeer, type PeerVerbs, verbProtocol } from '../peers/peer-verbs.ts'
+import { hostProtocol, type ProtocolRange } from '../peers/protocol-range.ts'
 import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
@@ -45,6 +46,8 @@ export interface FleetParts {
   readonly verbs?: PeerVerbs
   /** The time limits of connections. Default: the usual ones. */
   readonly times?: PeerTimes
+  /** The versions of the protocol that this host speaks. Default: those of this service. */
+  readonly protocol?: ProtocolRange
 }
 
 /** The connections of a host with the others. */
@@ -71,11 +74,11 @@ export async function openPeers(
 ): Promise<OpenPeers> {
   const { store, engine, masterKeys, log, now, monotonic, metrics } = service
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
-  const { take = async () => true, verbs = {} } = parts
+  const { take = async () => true, verbs = {}, protocol = hostProtocol } = parts
   const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
   const sign = () => signHostCertificate(authority, own.hostId)
   const certificate = await HostCertificate.keep({ trust: 'entry', sign, log })
-  const links = new PeerLinks({ certificate, directory, log, times })
+  const links = new PeerLinks({ certificate, directory, log, times, protocol })
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
   const placement = places === null ? null : openPlacement(service, { links, ownFirst: places === 'own' })
@@ -110,7 +113,7 @@ export async function openPeers(
     },
     ask: (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal }),
     listen: async () => {
-      const accept = { own, rows: owners, placement, log, serve, take }
+      const accept = { own, rows: owners, placement, log, protocol, serve, take }
       const known = { ...verbs, ...placement?.verbs }
       const answer = (asked: PeerStream) => {
         if (asked.headers[':method'] === 'GET') return artifacts.answer(asked)

@@ -11,7 +11,7 @@ const runningPath = '/peer/running'
 /** The time for the answer, with a new connection, in milliseconds. */
 const askTimeoutMs = 2_000
 
-const Asked = z.strictObject({ projectId: z.string().max(64), key: z.string().max(255) })
+const Asked = z.object({ projectId: z.string().max(64), key: z.string().max(255) })
 
 const Running = z.object({ running: z.boolean() })
 

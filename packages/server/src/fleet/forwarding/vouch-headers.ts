@@ -1,18 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { scopes } from '@holt/protocol'
+import { isDeepStrictEqual } from 'node:util'
+import { type Scope, scopes } from '@holt/protocol'
 import { z } from 'zod'
 import type { Vouch } from '../../foundation/request/vouch.ts'
 import type { Owned } from '../../foundation/wire/forwarder.ts'
-
-/** The version of the wire between hosts. A host refuses any other. */
-const wireVersion = '1'
+import { hostProtocol, type ProtocolRange, protocolHeader } from '../peers/protocol-range.ts'
 
 /** The maximum number of characters of the facts about a client. */
 const maxVouchLength = 8 * 1024
 
-const Session = z.strictObject({ digest: z.string().max(128), endsAt: z.number() })
+/** The first version in which unknown facts are ignored. */
+const tolerantFrom = 2
 
-const Credential = z.strictObject({
+const Session = z.object({ digest: z.string().max(128), endsAt: z.number() })
+
+const Credential = z.object({
   keyId: z.string().max(64),
   keyVersion: z.int(),
   session: Session.exactOptional(),
@@ -21,10 +23,10 @@ const Credential = z.strictObject({
 const CallerFacts = Credential.extend({
   projectId: z.string().max(64),
   keyName: z.string(),
-  scopes: z.array(z.enum(scopes)),
+  scopes: z.array(z.string().max(64)),
 })
 
-const VisitFacts = z.strictObject({
+const VisitFacts = z.object({
   projectId: z.string().max(64),
   by: z.enum(['key', 'token', 'public']),
   credential: Credential.nullable(),
@@ -32,7 +34,7 @@ const VisitFacts = z.strictObject({
   generation: z.int(),
 })
 
-const Facts = z.strictObject({
+const Facts = z.object({
   address: z.string().max(64).nullable(),
   isSecure: z.boolean(),
   caller: CallerFacts.nullable(),
@@ -41,7 +43,7 @@ const Facts = z.strictObject({
 })
 
 const WireHeaders = z.object({
-  'holt-protocol': z.literal(wireVersion),
+  [protocolHeader]: z.coerce.number().int(),
   'holt-hops': z.literal('1'),
   'holt-deadline-ms': z.coerce.number().int().min(1).max(60_000),
   'holt-owned': z.string().regex(/^(?:runtime|build|host) \w{1,64} \w{1,64}(?: (?:request|resume))?$/),
@@ -57,7 +59,7 @@ export interface Forwarded {
   readonly deadlineMs: number
 }
 
-/** Returns the headers on the wire of a forwarded request. */
+/** Returns the headers on the wire of a forwarded request. `PeerLinks` adds the version. */
 export function vouchHeaders({
   vouch,
   owned,
@@ -72,7 +74,6 @@ export function vouchHeaders({
     ...(surface === undefined ? {} : { surface }),
   }
   return {
-    'holt-protocol': wireVersion,
     'holt-hops': '1',
     'holt-deadline-ms': String(deadlineMs),
     'holt-owned': [owned.type, owned.projectId, owned.id, ...(owned.wakes === undefined ? [] : [owned.wakes])].join(
@@ -84,14 +85,22 @@ export function vouchHeaders({
 }
 
 /**
- * Reads the headers on the wire of a forwarded request. Returns null if they have another form.
- * The project of the caller or visit must be that of the owned thing.
+ * Reads the headers on the wire of a forwarded request. Returns null if they have another form, or
+ * are of a version outside of `range`. The project of the caller or visit must be that of the owned
+ * thing.
  */
-export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Forwarded | null {
+export function readVouch(
+  headers: IncomingHttpHeaders,
+  entryHostId: string,
+  range: ProtocolRange = hostProtocol,
+): Forwarded | null {
   const wire = WireHeaders.safeParse(headers)
   if (!wire.success) return null
-  const facts = Facts.safeParse(parseJson(Buffer.from(wire.data['holt-caller'], 'base64url').toString()))
-  if (!facts.success) return null
+  const version = wire.data[protocolHeader]
+  if (version < range.min || version > range.max) return null
+  const told = parseJson(Buffer.from(wire.data['holt-caller'], 'base64url').toString())
+  const facts = Facts.safeParse(told)
+  if (!facts.success || (version < tolerantFrom && !isAllKnown(told, facts.data))) return null
   const { caller, visit, address, isSecure, surface } = facts.data
   const [type, projectId = '', id = '', wakes] = wire.data['holt-owned'].split(' ', 4)
   if ((caller === null) === (visit === null) || (caller ?? visit)?.projectId !== projectId) return null
@@ -101,7 +110,7 @@ export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Fo
       requestId: wire.data['x-request-id'],
       address,
       isSecure,
-      caller: caller === null ? null : { ...caller, scopes: new Set(caller.scopes) },
+      caller: caller === null ? null : { ...caller, scopes: new Set(caller.scopes.filter(isScope)) },
       visit,
       ...(surface === undefined ? {} : { surface }),
     },
@@ -113,6 +122,16 @@ export function readVouch(headers: IncomingHttpHeaders, entryHostId: string): Fo
     },
     deadlineMs: wire.data['holt-deadline-ms'],
   }
+}
+
+/** Returns true if a message has no more than what was read of it. */
+function isAllKnown(told: unknown, read: z.infer<typeof Facts>): boolean {
+  return isDeepStrictEqual(told, read) && (read.caller?.scopes ?? []).every(isScope)
+}
+
+/** A scope of a newer host allows nothing that this host knows. */
+function isScope(text: string): text is Scope {
+  return (scopes as readonly string[]).includes(text)
 }
 
 function parseJson(text: string): unknown {

@@ -2,6 +2,7 @@ import { isJudged } from '../../foundation/host/host-row.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import type { PeerDirectory, PeerHost } from '../peers/peer-directory.ts'
+import { rangeOfRow } from '../peers/protocol-range.ts'
 import type { SeenHosts } from './seen-hosts.ts'
 
 /** The hosts of the table, as the connections between hosts need them. */
@@ -20,7 +21,7 @@ export class HostPeers implements PeerDirectory {
     // It may have joined, or started again, since the last read.
     const row = await this.#store.db
       .selectFrom('hosts')
-      .select(['host_id', 'address', 'state'])
+      .select(['host_id', 'address', 'state', 'protocol_min', 'protocol_max'])
       .where('host_id', '=', hostId)
       .executeTakeFirst()
     return row === undefined ? null : peerOf(row)
@@ -33,6 +34,6 @@ function isSettled(row: HostRow): boolean {
 }
 
 /** A lost host counts as gone until it starts again: nobody believes what it says of callers. */
-function peerOf({ host_id, address, state }: Pick<HostRow, 'host_id' | 'address' | 'state'>): PeerHost {
-  return { hostId: host_id, address, isGone: isJudged({ state }) }
+function peerOf(row: Pick<HostRow, 'host_id' | 'address' | 'state' | 'protocol_min' | 'protocol_max'>): PeerHost {
+  return { hostId: row.host_id, address: row.address, isGone: isJudged(row), protocol: rangeOfRow(row) }
 }

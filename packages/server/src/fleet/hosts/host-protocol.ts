@@ -1,15 +1,7 @@
 import { judgedStates } from '../../foundation/host/host-row.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
-
-/** A range of versions of the protocol between hosts. */
-interface ProtocolRange {
-  readonly min: number
-  readonly max: number
-}
-
-/** The versions of the protocol between hosts that this service speaks. */
-export const hostProtocol: ProtocolRange = { min: 1, max: 1 }
+import { highestCommon, hostProtocol, type ProtocolRange, rangeOfRow } from '../peers/protocol-range.ts'
 
 /** The columns that say what a host speaks. */
 type SpeakingHost = Pick<HostRow, 'host_id' | 'version' | 'protocol_min' | 'protocol_max'>
@@ -31,9 +23,6 @@ export async function requireCommonProtocol({ db }: Pick<Store, 'db'>, hostId: s
 }
 
 /** Returns a host that has no version in common with a range; null if there is none. */
-export function findStranger<Host extends SpeakingHost>(
-  hosts: readonly Host[],
-  { min, max }: ProtocolRange,
-): Host | null {
-  return hosts.find(({ protocol_min, protocol_max }) => protocol_min > max || protocol_max < min) ?? null
+export function findStranger<Host extends SpeakingHost>(hosts: readonly Host[], range: ProtocolRange): Host | null {
+  return hosts.find((host) => highestCommon(rangeOfRow(host), range) === null) ?? null
 }

@@ -4,6 +4,7 @@ import type { HostCondition } from '../../foundation/host/host-condition.ts'
 import type { ThisHost } from '../../foundation/host/this-host.ts'
 import type { HostRow, HostState } from '../../foundation/store/tables.ts'
 import type { Opinion } from '../lease/judge.ts'
+import { levelOf } from '../peers/protocol-range.ts'
 
 const states: readonly HostState[] = ['joining', 'ready', 'cordoned', 'draining', 'lost', 'gone']
 
@@ -62,6 +63,14 @@ function registerHosts(registry: Registry, { hosts }: FleetFacts): void {
     registers,
     collect() {
       for (const state of states) this.set({ state }, hosts.rows.filter((row) => row.state === state).length)
+    },
+  })
+  new Gauge({
+    name: 'holt_fleet_level',
+    help: 'Newest version of the protocol between hosts that every host of the fleet speaks.',
+    registers,
+    collect() {
+      this.set(levelOf(hosts.rows) ?? 0)
     },
   })
   new Gauge({

@@ -14,7 +14,7 @@ const takePath = '/peer/take'
 /** The time for another host to take a runtime, in milliseconds. Its resume goes on afterwards. */
 const takeTimeoutMs = 30_000
 
-const Take = z.strictObject({ projectId: z.string().max(64), runtimeId: z.string().max(64) })
+const Take = z.object({ projectId: z.string().max(64), runtimeId: z.string().max(64) })
 
 /** Returns what this host does for another one that is emptied. */
 export function moveVerbs(service: Runtimes): PeerVerbs {

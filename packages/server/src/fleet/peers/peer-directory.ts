@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { PeerAddress } from '../../foundation/config/peer-settings.ts'
+import type { ProtocolRange } from './protocol-range.ts'
 
 /** Another host of the fleet, as the directory knows it. */
 export interface PeerHost {
@@ -8,6 +9,8 @@ export interface PeerHost {
   readonly address: string
   /** True if it is lost, or an operator has removed it. Its certificate proves nothing. */
   readonly isGone: boolean
+  /** The versions of the protocol between hosts that it speaks. */
+  readonly protocol: ProtocolRange
 }
 
 /** The hosts of the fleet. */

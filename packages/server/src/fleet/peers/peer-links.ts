@@ -14,6 +14,7 @@ import { type HostCertificate, peerNameOf } from './host-certificate.ts'
 import { PeerConnection, reset } from './peer-connection.ts'
 import { type PeerDirectory, type PeerHost, splitAddress } from './peer-directory.ts'
 import { pingForever } from './ping-forever.ts'
+import { highestCommon, hostProtocol, type ProtocolRange, protocolHeader } from './protocol-range.ts'
 import {
   connectionWindowBytes,
   type PeerTimes,
@@ -76,6 +77,8 @@ export interface PeerLinksOptions {
   readonly directory: PeerDirectory
   readonly log: Log
   readonly times?: PeerTimes
+  /** The versions of the protocol that this host speaks. Default: those of this service. */
+  readonly protocol?: ProtocolRange
 }
 
 /** The beginning of a stream. */
@@ -145,10 +148,12 @@ export class PeerLinks {
 
   /** Begins a stream, and waits for the beginning of its answer. */
   async #begin(hostId: string, kind: LinkKind, { headers, signal, onlyOf }: StreamStart): Promise<BegunStream> {
-    const line = await this.#lineTo(hostId, kind)
+    const host = await this.#find(hostId)
+    const line = await this.#lineTo(host, kind)
     signal.throwIfAborted()
     if (onlyOf !== undefined && line.trust !== onlyOf) throw new Unreachable(`the host is no ${onlyOf}`)
-    const own = { ':scheme': 'https', ':authority': peerNameOf(hostId) }
+    const version = String(this.#versionWith(host))
+    const own = { ':scheme': 'https', ':authority': peerNameOf(hostId), [protocolHeader]: version }
     const stream = line.request({ ...own, ...headers })
     const cancel = () => this.#cancel(`${hostId} ${kind}`, stream)
     return await new Promise<BegunStream>((resolve, reject) => {
@@ -181,10 +186,22 @@ export class PeerLinks {
     this.#links.clear()
   }
 
-  async #lineTo(hostId: string, kind: LinkKind): Promise<Line> {
+  async #find(hostId: string): Promise<PeerHost> {
     if (this.#closed) throw new Unreachable('the service closes')
     const host = await this.#options.directory.find(hostId)
     if (host === null || host.isGone) throw new Unreachable('the host is gone')
+    return host
+  }
+
+  /** Returns the highest version of the protocol that a host and this one speak. */
+  #versionWith({ protocol }: PeerHost): number {
+    const version = highestCommon(protocol, this.#options.protocol ?? hostProtocol)
+    if (version === null) throw new Unreachable('the host speaks no version of the protocol that this one does')
+    return version
+  }
+
+  async #lineTo(host: PeerHost, kind: LinkKind): Promise<Line> {
+    const { hostId } = host
     const name = `${hostId} ${kind}`
     const known = this.#links.get(name)
     if (known !== undefined && known.address === host.address) {

@@ -31,14 +31,15 @@ export type PeerVerbs = Readonly<Record<string, AnswerVerb | WorkerVerb>>
 
 const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]
 
-const Failure = z.strictObject({
-  code: z.enum(codes),
+// A newer host may add fields, and errors that this one does not know.
+const Failure = z.object({
+  code: z.enum(codes).catch('internal'),
   message: z.string(),
   hint: z.string(),
   details: z.record(z.string(), z.unknown()).nullable(),
 })
 
-const Told = z.strictObject({ answer: z.unknown(), failure: Failure.nullable() })
+const Told = z.object({ answer: z.unknown(), failure: Failure.nullable() })
 
 /**
  * Asks another host, and returns its answer. Throws the error of the host, and `Unreachable` if it

@@ -90,7 +90,7 @@ describe.skipIf(onPostgres)('requests that another host answers', () => {
     expect(headers).toMatchObject({ 'x-kept': 'yes', traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` })
     for (const name of ['authorization', 'cookie', 'x-api-key', 'holt-caller', 'holt-hops'])
       expect(headers, name).not.toHaveProperty(name)
-    expect(wire).toMatchObject({ 'holt-hops': '1', 'holt-protocol': '1' })
+    expect(wire).toMatchObject({ 'holt-hops': '1', 'holt-protocol': '2' })
     const secrets = JSON.stringify([wire, headers]) + Buffer.from(String(wire?.['holt-caller']), 'base64url')
     expect(secrets).not.toContain(entry.server.adminKey)
     expect(secrets).not.toContain('e2b_secret')
