@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EngineError, type RuntimeId } from '@holt/engine'
 import { GuestClient } from '@holt/guest-client'
+import { hasCode } from '../files/durable-files.ts'
 import { cgroupOf, type Host } from '../host/host.ts'
 import type { RuntimePaths } from '../installation/layout.ts'
 import { endRuntime } from '../lifecycle/watch-runtimes.ts'
@@ -207,7 +208,9 @@ export class MemoryGuard {
         await sleep(COME_BACK_EVERY_MS, null, { ref: false })
       }
     } catch (err) {
-      if (this.#lives(runtime)) this.#host.log.error({ err, runtime: id }, 'the memory limit of a runtime is not set')
+      // The cgroup may go with its runtime while it is read.
+      if (!this.#lives(runtime) || hasCode(err, 'ENOENT', 'ENODEV')) return
+      this.#host.log.error({ err, runtime: id }, 'the memory limit of a runtime is not set')
     } finally {
       this.#comingBack.delete(id)
     }
