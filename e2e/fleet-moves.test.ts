@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasGateway } from '../packages/object-store/test/support/versitygw.ts'
 import { hasPostgres } from '../packages/server/test/support/postgres-cluster.ts'
 import { holt } from './support/cli.ts'
 import { service } from './support/facts.ts'
@@ -22,7 +23,7 @@ for count in itertools.count():
     time.sleep(0.05)
 `
 
-const stores: readonly ObjectsKind[] = ['a directory']
+const stores: readonly ObjectsKind[] = hasGateway() ? ['a directory', 'S3'] : ['a directory']
 
 const canRun = hasPostgres() && service.unavailable.gvisor === null
 

@@ -29,7 +29,7 @@ export const aboutLives: readonly string[] = [
 export const slow: readonly string[] = ['code-interpreter', 'console-build', 'console-stories', 'console-terminal']
 
 /** Files that take several minutes. Only a long run has them. */
-export const slowest: readonly string[] = ['console-pages', 'fleet-moves']
+export const slowest: readonly string[] = ['console-pages', 'fleet-drain', 'fleet-moves']
 
 /** The chaos tests that measure nothing: others may run beside them. A short run draws two. */
 export const crashFiles: readonly string[] = [

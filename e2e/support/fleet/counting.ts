@@ -3,18 +3,18 @@ import { expect } from 'vitest'
 import { until } from '../until.ts'
 
 /** Each line has a word that only the memory of the process has, and the next number. */
-const program = `
+const program = (everySecs: number) => `
 import os, time
 word, count = os.urandom(8).hex(), 0
 while True:
     count += 1
     print(word, count, flush=True)
-    time.sleep(0.05)
+    time.sleep(${everySecs})
 `
 
 /** Starts a process that counts until it is ended, and returns the id of its command. */
-export async function startCounting(runtime: Runtime): Promise<string> {
-  const { command_id } = await runtime.commands.start(['python3', '-c', program])
+export async function startCounting(runtime: Runtime, everySecs = 0.05): Promise<string> {
+  const { command_id } = await runtime.commands.start(['python3', '-c', program(everySecs)])
   await countsBeyond(runtime, command_id, 3)
   return command_id
 }
@@ -71,9 +71,9 @@ export class CountReader {
   }
 
   /** Waits until the reader has read further than a number. */
-  async reaches(count: number): Promise<Counted> {
+  async reaches(count: number, timeoutMs = 60_000): Promise<Counted> {
     const broken = this.#done.then(() => Promise.reject(new Error('the stream has ended')))
-    const reached = until(`the reader reaches ${count}`, async () => countedIn(this.#text).count > count, 60_000)
+    const reached = until(`the reader reaches ${count}`, async () => countedIn(this.#text).count > count, timeoutMs)
     await Promise.race([broken, reached])
     return countedIn(this.#text)
   }

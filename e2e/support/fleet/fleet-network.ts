@@ -1,11 +1,15 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
 import { freeSubnet, ip, removeTestNetwork } from '../rig/network-namespace.ts'
 
 /** A program's place in the network of a fleet. `outside` is the machine of the tests itself. */
-export type Place = 'outside' | 'database' | `host-${number}`
+export type Place = 'outside' | 'database' | 'store' | `host-${number}`
 
 /** A hardware address that no device has: what is sent to it is lost without an answer. */
 const nowhere = '02:00:00:00:00:01'
+
+const limits = { timeout: 10_000 }
 
 /**
  * A network of a fleet: each place has a namespace of its own, and a device on one bridge. The
@@ -16,6 +20,8 @@ export class FleetNetwork implements AsyncDisposable {
   readonly #subnet = freeSubnet()
   readonly #places: readonly Place[]
   readonly #cuts = new Set<string>()
+  /** Ways to end what makes a place lose or delay packets. */
+  readonly #bad: (() => Promise<unknown>)[] = []
 
   private constructor(places: readonly Place[]) {
     this.#places = places
@@ -23,7 +29,7 @@ export class FleetNetwork implements AsyncDisposable {
 
   static async make(hosts: number): Promise<FleetNetwork> {
     const names = Array.from({ length: hosts }, (_, index): Place => `host-${index + 1}`)
-    const network = new FleetNetwork(['outside', 'database', ...names])
+    const network = new FleetNetwork(['outside', 'database', 'store', ...names])
     try {
       await network.#build()
       return network
@@ -63,8 +69,33 @@ export class FleetNetwork implements AsyncDisposable {
     }
   }
 
-  /** Ends all cuts. */
+  /**
+   * Loses a share of the packets that a place sends and receives, from 0 to 1. Netfilter draws the
+   * packets: kernels without `sch_netem` have that too.
+   */
+  async lose(place: Place, share: number): Promise<void> {
+    const rule = ['-m', 'statistic', '--mode', 'random', '--probability', String(share), '-j', 'DROP']
+    for (const [chain, way] of [
+      ['INPUT', '-i'],
+      ['OUTPUT', '-o'],
+    ] as const) {
+      const chained = [chain, way, this.#device(place), ...rule]
+      await this.#runAt(place, 'iptables', ['-A', ...chained])
+      this.#bad.push(() => this.#runAt(place, 'iptables', ['-D', ...chained]))
+    }
+  }
+
+  /** Bounds the rate at which a place sends. Packets wait in a queue for up to 400 ms. */
+  async slow(place: Place, kilobitsPerSecond: number): Promise<void> {
+    const device = ['dev', this.#device(place), 'root']
+    const bucket = ['tbf', 'rate', `${kilobitsPerSecond}kbit`, 'burst', '8kb', 'latency', '400ms']
+    await this.#runAt(place, 'tc', ['qdisc', 'add', ...device, ...bucket])
+    this.#bad.push(() => this.#runAt(place, 'tc', ['qdisc', 'del', ...device]))
+  }
+
+  /** Ends all cuts, losses and delays. */
   async heal(): Promise<void> {
+    for (const end of this.#bad.splice(0)) await end()
     for (const each of this.#cuts) {
       const [from, to] = each.split(' ') as [Place, Place]
       await ip(...this.#at(from), 'neigh', 'del', this.addressOf(to), 'dev', this.#device(from))
@@ -85,6 +116,12 @@ export class FleetNetwork implements AsyncDisposable {
   /** The options by which `ip` works in the namespace of a place. */
   #at(place: Place): readonly string[] {
     return place === 'outside' ? [] : ['-n', this.namespaceOf(place)]
+  }
+
+  /** Runs a program in the namespace of a place. */
+  async #runAt(place: Place, program: string, args: readonly string[]): Promise<void> {
+    const namespace = `--net=/run/netns/${this.namespaceOf(place)}`
+    await promisify(execFile)('nsenter', [namespace, program, ...args], limits)
   }
 
   #device(place: Place): string {

@@ -12,7 +12,12 @@ import { Outside, outsideName } from './outside.ts'
 import { type ObjectsKind, type SharedObjects, shareObjects } from './shared-objects.ts'
 
 /** The shortest times that the settings allow, in seconds. */
-const times = { HOLT_FLEET_SUSPECT: '10', HOLT_FLEET_FENCE: '12', HOLT_FLEET_VERDICT: '15', HOLT_FLEET_DUTY: '10' }
+export const fleetTimes = {
+  HOLT_FLEET_SUSPECT: '10',
+  HOLT_FLEET_FENCE: '12',
+  HOLT_FLEET_VERDICT: '15',
+  HOLT_FLEET_DUTY: '10',
+}
 
 /** A fleet of real daemons on this machine, with a database and an outside of its own. */
 export interface Fleet extends AsyncDisposable {
@@ -27,7 +32,7 @@ export interface Fleet extends AsyncDisposable {
  * Starts hosts in namespaces of their own over one PostgreSQL. The fleet begins as an operator
  * begins one: with an export of the service under test, whose templates all hosts get.
  */
-export async function startFleet(size: number, kind: ObjectsKind = 'a directory'): Promise<Fleet> {
+export async function startFleet(size: number, kind: ObjectsKind = 'a directory', more: Settings = {}): Promise<Fleet> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-fleet-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
@@ -36,9 +41,8 @@ export async function startFleet(size: number, kind: ObjectsKind = 'a directory'
   const cluster = undo.use(await startCluster({ durable: true, listen }))
   await cluster.run('CREATE DATABASE holt')
   const outside = undo.use(await Outside.listen(network.addressOf('outside')))
-  const place = { dir: join(dir, 'objects'), address: network.addressOf('outside') }
-  const objects = undo.use(await shareObjects(kind, place))
-  const settings = settingsOf({ objects, network, outside })
+  const objects = undo.use(await shareObjects(kind, { dir: join(dir, 'objects'), network }))
+  const settings = { ...settingsOf({ objects, network, outside }), ...more }
   const hosts = Array.from({ length: size }, (_, index): FleetHost => {
     const place: Place = `host-${index + 1}`
     return new FleetHost({ place, network, dir: join(dir, place), settings })
@@ -60,7 +64,7 @@ function settingsOf({
   readonly outside: Outside
 }): Settings {
   return {
-    ...times,
+    ...fleetTimes,
     ...objects.settings,
     HOLT_FLEET: '1',
     HOLT_DATABASE_URL: `postgres://holt@${network.addressOf('database')}/holt`,

@@ -13,6 +13,10 @@ export const gatewayKeys = { AWS_ACCESS_KEY_ID: 'holt', AWS_SECRET_ACCESS_KEY: '
 export interface Gateway extends AsyncDisposable {
   /** The address of the store below a prefix of the bucket. */
   readonly url: string
+  /** The `HOST:PORT` at which it listens. */
+  readonly at: string
+  /** The directory of its objects, each a file. */
+  readonly directory: string
   /** Starts it again after `stop`. */
   start(): Promise<void>
   /** Ends it as a crash would. */
@@ -41,7 +45,9 @@ export async function startGateway(address = '127.0.0.1'): Promise<Gateway> {
     if (ending !== null) await end(ending)
   }
   return {
-    url: `s3://holt-tests/fleet?endpoint=http://${at}&region=us-east-1`,
+    url: gatewayUrl(at),
+    at,
+    directory,
     start: async () => {
       running = await start(directory, at)
     },
@@ -51,6 +57,11 @@ export async function startGateway(address = '127.0.0.1'): Promise<Gateway> {
       await rm(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** Returns the address of the store, for clients that reach the gateway at `HOST:PORT`. */
+export function gatewayUrl(at: string): string {
+  return `s3://holt-tests/fleet?endpoint=http://${at}&region=us-east-1`
 }
 
 async function start(directory: string, at: string): Promise<ChildProcess> {

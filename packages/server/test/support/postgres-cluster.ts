@@ -23,6 +23,8 @@ const settings = {
 
 /** A PostgreSQL server of the tests' own. */
 export interface Cluster extends AsyncDisposable {
+  /** The directory of its files. */
+  readonly directory: string
   /** The address of one of its databases, by name. */
   url(database: string): string
   /** Runs a statement in its first database, as a superuser. */
@@ -76,6 +78,7 @@ export async function startCluster({ durable = false, listen = null }: ClusterOp
   }
   await start()
   return {
+    directory: join(dir, 'data'),
     url,
     start,
     run: (sql) => ask(url('postgres'), sql),
