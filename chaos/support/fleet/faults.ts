@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StoreBehaviour } from '../../../e2e/support/fleet/faulty-store.ts'
 import type { FleetHost } from '../../../e2e/support/fleet/fleet-host.ts'
 import type { Place } from '../../../e2e/support/fleet/fleet-network.ts'
 import type { Fleet } from '../../../e2e/support/fleet/start-fleet.ts'
@@ -16,42 +17,85 @@ export interface FleetFault {
 /** Longer than a fence would take, in milliseconds. */
 const longMs = 20_000
 
+/** The time of a fault that a fleet has to work through, in milliseconds. */
+const whileMs = 10_000
+
 const others = (fleet: Fleet, victim: FleetHost): Place[] =>
   fleet.hosts.filter((host) => host !== victim).map(({ place }) => place)
 
-/** Returns a fault that lasts until the cuts are healed. */
-function cutFault(
-  name: string,
-  isJudged: boolean,
-  begin: (fleet: Fleet, victim: FleetHost) => Promise<void>,
-): FleetFault {
-  return { name, isJudged, begin, end: ({ network }) => network.heal() }
+type Begin = FleetFault['begin']
+
+/** Returns a fault of the network by which the host is lost. It lasts until the cuts are healed. */
+function judgedCut(name: string, begin: Begin): FleetFault {
+  return { name, isJudged: true, begin, end: ({ network }) => network.heal() }
+}
+
+/** Returns a fault of the network by which no host is lost. */
+function cut(name: string, begin: Begin, ms: number): FleetFault {
+  const last: Begin = async (fleet, victim) => {
+    await begin(fleet, victim)
+    await sleep(ms)
+  }
+  return { name, isJudged: false, begin: last, end: ({ network }) => network.heal() }
 }
 
 /** Returns a fault that ends where it begins. */
-function passing(name: string, begin: FleetFault['begin']): FleetFault {
+function passing(name: string, begin: Begin): FleetFault {
   return { name, isJudged: false, begin, end: async () => {} }
 }
 
-export const faults: readonly FleetFault[] = [
-  cutFault('cut off from the database', true, ({ network }, { place }) => network.isolate(place, ['database'])),
-  cutFault('no way to the database', true, ({ network }, { place }) => network.cut(place, 'database')),
-  cutFault('no way from the database', true, ({ network }, { place }) => network.cut('database', place)),
-  cutFault('cut off from everything of the fleet', true, (fleet, victim) =>
-    fleet.network.isolate(victim.place, ['database', ...others(fleet, victim)]),
+const ofTheNetwork: readonly FleetFault[] = [
+  judgedCut('cut off from the database', ({ network }, { place }) => network.isolate(place, ['database'])),
+  judgedCut('no way to the database', ({ network }, { place }) => network.cut(place, 'database')),
+  judgedCut('no way from the database', ({ network }, { place }) => network.cut('database', place)),
+  judgedCut('cut off from everything of the fleet', (fleet, victim) =>
+    fleet.network.isolate(victim.place, ['database', 'store', ...others(fleet, victim)]),
   ),
+  cut(
+    'cut off from the other hosts',
+    (fleet, victim) => fleet.network.isolate(victim.place, others(fleet, victim)),
+    longMs,
+  ),
+  cut(
+    'no way to the other hosts',
+    async (fleet, victim) => {
+      for (const other of others(fleet, victim)) await fleet.network.cut(victim.place, other)
+    },
+    longMs,
+  ),
+  cut(
+    'no way from the other hosts',
+    async (fleet, victim) => {
+      for (const other of others(fleet, victim)) await fleet.network.cut(other, victim.place)
+    },
+    longMs,
+  ),
+  cut('cut off from the store', ({ network }, { place }) => network.isolate(place, ['store']), longMs),
+  cut('no way to the store', ({ network }, { place }) => network.cut(place, 'store'), whileMs),
+  cut('no way from the store', ({ network }, { place }) => network.cut('store', place), whileMs),
+  cut('a tenth of its packets is lost', ({ network }, { place }) => network.lose(place, 0.1), whileMs),
+  cut('a network of two megabits', ({ network }, { place }) => network.slow(place, 2_000), whileMs),
+]
+
+const ofTheDaemon: readonly FleetFault[] = [
   {
     name: 'stopped, and woken after the verdict',
     isJudged: true,
     begin: async (_, victim) => victim.freeze(),
     end: async (_, victim) => victim.thaw(),
   },
-  cutFault('cut off from the other hosts', false, async (fleet, victim) => {
-    await fleet.network.isolate(victim.place, others(fleet, victim))
-    await sleep(longMs)
-  }),
+  {
+    name: 'without power until the verdict',
+    isJudged: true,
+    begin: (_, victim) => victim.powerOff(),
+    end: async () => {},
+  },
   passing('killed and started', async (_, victim) => {
     await victim.kill()
+    await victim.start()
+  }),
+  passing('stopped in order, and started', async (_, victim) => {
+    await victim.stop()
     await victim.start()
   }),
   passing('stopped for three seconds', async (_, victim) => {
@@ -66,8 +110,22 @@ export const faults: readonly FleetFault[] = [
     await sleep(2_000)
     victim.shiftClock(0)
   }),
+  passing('a wall clock that jumps', async (_, victim) => {
+    for (const seconds of [5, -5, 25, -25, 1, -1, 3, -3, 0]) {
+      victim.shiftClock(seconds * 1_000)
+      await sleep(1_000)
+    }
+  }),
+]
+
+const ofTheDatabase: readonly FleetFault[] = [
   passing('a database that starts again', async ({ cluster }) => {
     await cluster.kill()
+    await cluster.start()
+  }),
+  passing('a database that is away for five seconds', async ({ cluster }) => {
+    await cluster.kill()
+    await sleep(5_000)
     await cluster.start()
   }),
   passing('a database that is read-only for three seconds', async ({ cluster }) => {
@@ -79,4 +137,36 @@ export const faults: readonly FleetFault[] = [
     await sleep(3_000)
     await set(false)
   }),
+  passing('a database that ends its connections', async ({ cluster }) => {
+    for (let times = 0; times < 20; times += 1) {
+      await cluster.run(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'holt' AND random() < 0.5`,
+      )
+      await sleep(250)
+    }
+  }),
 ]
+
+/** Returns a fault of the object store. The other hosts cannot give the victim's copies away. */
+function ofStore(behaviour: StoreBehaviour): FleetFault {
+  return {
+    name: `a store that ${behaviour}`,
+    isJudged: false,
+    begin: async (fleet, victim) => {
+      await fleet.network.isolate(victim.place, others(fleet, victim))
+      await fleet.objects.behave?.(behaviour)
+      await sleep(whileMs)
+    },
+    end: async ({ network, objects }) => {
+      await objects.behave?.('works')
+      await network.heal()
+    },
+  }
+}
+
+const ofTheStore = (['is away', 'is slow', 'answers 503 to half', 'is full', 'flips a bit'] as const).map(ofStore)
+
+/** Returns the faults that a fleet can have. A directory does not misbehave. */
+export function faultsOf({ objects }: Fleet): readonly FleetFault[] {
+  return [...ofTheNetwork, ...ofTheDaemon, ...ofTheDatabase, ...(objects.behave === null ? [] : ofTheStore)]
+}

@@ -4,6 +4,9 @@ import { outsideName, speaker } from '../../../e2e/support/fleet/outside.ts'
 /** The time for an answer, in milliseconds. A host that is cut off may not answer at all. */
 const answerMs = 20_000
 
+/** The time for the answer of a host that works, on a slow machine. */
+const patientMs = 120_000
+
 const runtimesPath = '/v1/agents/runtime'
 
 /** An answer with its body read. */
@@ -19,6 +22,7 @@ export async function askHost(
   method: string,
   path: string,
   json?: object,
+  timeoutMs = answerMs,
 ): Promise<FleetAnswer | null> {
   try {
     const answer = await fetch(`${url}${path}`, {
@@ -27,7 +31,7 @@ export async function askHost(
         authorization: `Bearer ${key}`,
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.timeout(timeoutMs),
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     })
     const text = await answer.text()
@@ -44,7 +48,7 @@ export async function mustAsk(
   path: string,
   json?: object,
 ): Promise<FleetAnswer['json']> {
-  const answer = await askHost(host, method, path, json)
+  const answer = await askHost(host, method, path, json, patientMs)
   if (answer === null || answer.status >= 300)
     throw new Error(`${method} ${path} at ${host.place}: ${JSON.stringify(answer)}\n${host.log(10)}`)
   return answer.json

@@ -87,6 +87,7 @@ const developmentSettings = [
   'HOLT_TEST_E2B_REGISTRY_PORT',
   'HOLT_TEST_LENGTH',
   'HOLT_TEST_RIG',
+  'HOLT_TEST_ROUNDS',
   'HOLT_TEST_SEED',
 ]
 

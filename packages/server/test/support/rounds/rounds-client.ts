@@ -1,9 +1,18 @@
 import { type Chance, Fact } from '@holt/testkit'
 import type { TestServer } from '../start-test-server.ts'
-import type { RoundsFleet } from './rounds-fleet.ts'
 import type { KnownRuntime, LastingState, OpenRequest, RoundsLedger } from './rounds-ledger.ts'
 
 type Answer = Awaited<ReturnType<TestServer['ask']>>
+
+/** A host as clients reach it. `ask` throws if there is no answer. */
+export interface RoundsEntry {
+  readonly server: Pick<TestServer, 'ask'>
+}
+
+/** The hosts to which clients send requests. */
+export interface RoundsEntries {
+  readonly hosts: readonly RoundsEntry[]
+}
 
 const runtimes = '/v1/agents/runtime'
 
@@ -11,10 +20,22 @@ const runtimes = '/v1/agents/runtime'
 export const sharedPolicy = '/v1/agents/network-policy/shared'
 
 /** The steps of a client. A step that is listed more often is more likely. */
-const steps = ['create', 'create', 'write', 'write', 'pause', 'resume', 'delete', 'key', 'name', 'policy'] as const
+const steps = [
+  ...(['create', 'create', 'write', 'write', 'pause', 'resume', 'delete'] as const),
+  ...(['key', 'name', 'once', 'policy'] as const),
+] as const
 
 /** The most runtimes of one client. */
 const most = 3
+
+/** The parts of a client. */
+export interface RoundsClientOptions {
+  readonly fleet: RoundsEntries
+  readonly ledger: RoundsLedger
+  readonly chance: Chance
+  /** The settings of the runtimes that it makes. */
+  readonly settings?: object
+}
 
 /**
  * A client that changes random things of its own, each request through a random host, and writes
@@ -22,18 +43,18 @@ const most = 3
  */
 export class RoundsClient {
   readonly #name: string
-  readonly #fleet: RoundsFleet
+  readonly #fleet: RoundsEntries
   readonly #ledger: RoundsLedger
   readonly #chance: Chance
+  /** The settings of the runtimes that it makes. */
+  readonly #settings: object
   readonly #own: KnownRuntime[] = []
   #made = 0
 
-  constructor(
-    name: string,
-    { fleet, ledger, chance }: { readonly fleet: RoundsFleet; readonly ledger: RoundsLedger; readonly chance: Chance },
-  ) {
+  constructor(name: string, { fleet, ledger, chance, settings = {} }: RoundsClientOptions) {
     this.#name = name
     this.#fleet = fleet
+    this.#settings = settings
     this.#ledger = ledger
     this.#chance = chance
   }
@@ -59,6 +80,7 @@ export class RoundsClient {
     const own = this.#own.filter(({ state }) => !state.mayBe('terminated') && !state.mayBe('failed'))
     if (step === 'key') return this.#key()
     if (step === 'name') return this.#race()
+    if (step === 'once') return this.#once()
     if (step === 'policy') return this.#replacePolicy()
     if (own.length === 0 || (step === 'create' && own.length < most)) return this.#create()
     const runtime = this.#chance.pick(own)
@@ -74,7 +96,8 @@ export class RoundsClient {
     }
   }
 
-  async #create(json: object = {}): Promise<void> {
+  async #create(): Promise<void> {
+    const json = this.#settings
     const request: OpenRequest = { path: runtimes, json, key: crypto.randomUUID() }
     const answer = await this.#ask('POST', runtimes, { json, headers: { 'idempotency-key': request.key } })
     if (answer === null) this.#ledger.creates.push(request)
@@ -133,10 +156,23 @@ export class RoundsClient {
     state.is('revoked')
   }
 
+  /** Sends one create with one key to all hosts at once. They make one runtime, or none. */
+  async #once(): Promise<void> {
+    const request: OpenRequest = { path: runtimes, json: this.#settings, key: crypto.randomUUID() }
+    const asked = ['POST', runtimes, { json: request.json, headers: { 'idempotency-key': request.key } }] as const
+    const answers = await Promise.all(this.#fleet.hosts.map((_, at) => this.#askAt(at, [...asked])))
+    const made = answers.filter((answer) => answer?.status === 201)
+    const texts = new Set(made.map((answer) => answer?.text))
+    if (texts.size > 1) throw new Error(`one key has different answers: ${[...texts].join(' and ')}`)
+    // Without an answer that says what was made, the same key finds it out.
+    if (made[0] == null) this.#ledger.creates.push(request)
+    else this.#add(made[0])
+  }
+
   /** Asks two hosts at once for a runtime of the same name. One of them gets it, or none. */
   async #race(): Promise<void> {
     this.#made += 1
-    const json = { name: `${this.#name}-${this.#made}` }
+    const json = { ...this.#settings, name: `${this.#name}-${this.#made}` }
     const requests = [0, 1].map(() => ({ path: runtimes, json, key: crypto.randomUUID() }))
     const from = this.#chance.below(this.#fleet.hosts.length)
     const answers = await Promise.all(

@@ -1,5 +1,6 @@
 import { onTestFinished, vi } from 'vitest'
 import { openStore, type Store } from '../../../src/foundation/store/open-store.ts'
+import type { RuntimeRow } from '../../../src/foundation/store/tables.ts'
 import { hostRow, pass, startHost, type TestHost } from '../fleet.ts'
 import { startCluster } from '../postgres-cluster.ts'
 
@@ -28,6 +29,13 @@ export class RoundsFleet {
     const fleet = new RoundsFleet(store, hosts)
     await fleet.pass(1)
     return fleet
+  }
+
+  readonly patienceMs = 20_000
+
+  /** Returns the rows of all runtimes. */
+  runtimeRows(): Promise<readonly RuntimeRow[]> {
+    return this.store.db.selectFrom('runtimes').selectAll().orderBy('runtime_id').execute()
   }
 
   get hosts(): readonly TestHost[] {
