@@ -8,8 +8,8 @@ import { mainFile, nodeBinary, repository, type Settings } from '../service-proc
 import { until } from '../until.ts'
 import type { FleetNetwork, Place } from './fleet-network.ts'
 
-/** The time for a start, in milliseconds. */
-const startMs = 60_000
+/** The time for a start on a slow machine, in milliseconds. */
+const startMs = 180_000
 
 /** The port of the service in the namespace of each host. */
 const port = 4658
