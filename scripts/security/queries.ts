@@ -30,6 +30,8 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'fleet/kubernetes/node-guard.ts': [1, 'a host has runtimes of every project'],
   'fleet/hosts/judge-runtimes.ts': [2, 'a verdict is about rows of a host, of every project'],
   'fleet/hosts/verdict.ts': [1, 'a verdict is about rows of a host, of every project'],
+  'fleet/master-keys/reseal-all.ts': [2, 'a master key seals values of every project'],
+  'fleet/master-keys/shared-keys.ts': [1, 'a master key seals values of every project'],
   'fleet/moves/away-links.ts': [1, 'a host has runtimes of every project'],
   'fleet/moves/drain.ts': [1, 'a host has runtimes of every project'],
   'fleet/moves/end-drain.ts': [1, 'a host has builds of every project'],

@@ -4,6 +4,7 @@ export const serviceSettings = [
   'HOLT_RUN_DIR',
   'HOLT_HOST',
   'HOLT_PEER_ADDRESS',
+  'HOLT_MASTER_KEYS_FILE',
   'HOLT_TRUSTED_PROXIES',
   'HOLT_PORT',
   'HOLT_PORT_DOMAIN',

@@ -15,6 +15,7 @@ const usage = `holtd: the Holt service
   holtd join [--check]   move the store of a stopped service to PostgreSQL, as the first host of a fleet; --check only checks
   holtd certificate [--domain NAME] [--days N] [--out DIR] [--trust] [--json]
                          make a certificate for the TLS listener, from an authority of this machine
+  holtd master-key FILE  add a master key to the file that all hosts of a fleet have, or make the file
   holtd settings         print the settings that differ from those of the running or the last daemon, as JSON
   holtd version          print the version
 
@@ -41,6 +42,9 @@ const optionOf: Readonly<Record<string, string>> = {
   join: '--check',
 }
 
+/** The verbs with a file. */
+const fileVerbs = ['export', 'import', 'master-key']
+
 /** The verbs that warn of unknown settings on stderr. The service itself warns in its log. */
 const warningVerbs = ['doctor', 'halt', 'leave', 'return', 'purge', 'export', 'import', 'join']
 
@@ -53,7 +57,7 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
   if (verb === 'certificate') return certificate(options)
   const words = options.filter((option) => option !== optionOf[verb])
   const has = words.length < options.length
-  const [file] = verb === 'export' || verb === 'import' ? words : []
+  const [file] = fileVerbs.includes(verb) ? words : []
   if (warningVerbs.includes(verb)) await warnOfSettings()
   if (words.length > (file === undefined ? 0 : 1) || file?.startsWith('--') === true) return misused()
   switch (verb) {
@@ -80,6 +84,8 @@ async function main([verb = 'serve', ...options]: readonly string[]): Promise<nu
       return purge(parseConfig(process.env))
     case 'join':
       return join(parseConfig(process.env), has)
+    case 'master-key':
+      return file === undefined ? misused() : addKey(file)
     case 'export':
       return file === undefined ? misused() : exportTo(parseConfig(process.env), file, has)
     case 'import':
@@ -138,6 +144,14 @@ async function halt(config: ServerConfig): Promise<number> {
   const left = await (await import('./daemon/halt.ts')).halt(config)
   for (const line of left) process.stderr.write(`error: could not end ${line}\n`)
   return left.length === 0 ? 0 : 1
+}
+
+async function addKey(file: string): Promise<number> {
+  const id = await (await import('./foundation/sealing/master-key-file.ts')).addMasterKey(file, Date.now())
+  process.stderr.write(
+    `added the master key ${id}. Copy ${file} to all hosts. Then run \`holt secret rotate-key\`, or wait for it\n`,
+  )
+  return 0
 }
 
 async function leave(config: ServerConfig): Promise<number> {

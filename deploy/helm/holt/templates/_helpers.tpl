@@ -57,6 +57,7 @@ holt.dev/peer: "true"
 {{- define "holt.env" -}}
 - {name: HOLT_STATE_DIR, value: {{ .Values.stateDir | quote }}}
 - {name: HOLT_FLEET, value: '1'}
+- {name: HOLT_MASTER_KEYS_FILE, value: /etc/holt/master-keys/master-keys.json}
 - {name: HOLT_HOST, value: '0.0.0.0'}
 - {name: HOLT_ALLOW_REMOTE, value: '1'}
 - name: HOLT_PEER_ADDRESS

@@ -75,10 +75,13 @@ export const secretRoutes = {
     path: '/v1/agents/secret-key/rotate',
     runsOn: 'entry',
     summary: 'Encrypt everything secret anew, under a new key',
-    description: 'The key is that of the installation, and seals the secrets of every project.',
+    description:
+      'The key is that of the installation, and seals the secrets of every project. In a fleet, an operator first adds a key to the file of each host, and `conflict` tells which hosts do not have it.',
     scope: 'operator',
     body: none,
-    answers: { 200: answer(KeyRotated, 'The secrets are sealed with a new key, and the old key is deleted.') },
+    answers: {
+      200: answer(KeyRotated, 'The secrets are sealed with a new key. The old key is deleted, or in a fleet may be.'),
+    },
     errors: ['disk_full', 'conflict'],
   },
 } as const satisfies Record<string, Route>

@@ -226,9 +226,9 @@ async function openArtifacts(
   return artifacts ?? localArtifacts
 }
 
-async function portSecretOf({ config, log, masterKeys }: Foundation, fleet: Fleet | null): Promise<Buffer> {
+async function portSecretOf({ config, log }: Foundation, fleet: Fleet | null): Promise<Buffer> {
   const own = await openPortSecret(config.stateDir, log)
-  return fleet === null ? own : fleet.sharePortSecret(masterKeys, own)
+  return fleet === null ? own : fleet.sharePortSecret(own)
 }
 
 function realBuilder({ registries }: ServerConfig, { registryNetwork: network }: Outside): Builder {

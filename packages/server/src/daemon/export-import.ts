@@ -51,12 +51,12 @@ export async function importFrom(
   file: string,
   options: { readonly keepWebhooks?: boolean } = {},
 ): Promise<ImportResult> {
-  const { stateDir } = config
+  const { stateDir, masterKeysFile } = config
   const made = await mkdir(stateDir, { recursive: true, mode: 0o700 })
   await takeLock(stateDir)
   try {
     const dump = file === standard ? process.stdin : createReadStream(file)
-    const imported = await importStore(storePlace(config), { stateDir, dump, ...options })
+    const imported = await importStore(storePlace(config), { stateDir, masterKeysFile, dump, ...options })
     return { ...imported, missing: await settle(config) }
   } finally {
     await releaseLock(stateDir)
@@ -70,9 +70,8 @@ export async function importFrom(
  * copy leaves nothing behind.
  */
 export async function copyStore(from: ServerConfig, to: ServerConfig): Promise<ImportResult> {
-  const { stateDir } = to
   const dump = bytesOf(exportStore(storePlace(from), Date.now()))
-  const imported = await importStore(storePlace(to), { stateDir, dump, keepWebhooks: true })
+  const imported = await importStore(storePlace(to), { ...to, dump, keepWebhooks: true })
   return { ...imported, missing: await settle(to) }
 }
 

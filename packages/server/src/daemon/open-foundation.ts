@@ -11,6 +11,7 @@ import type { Log } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics/metrics.ts'
 import { recordsPurpose } from '../foundation/rows/kept-answers.ts'
 import { type MasterKeys, openMasterKeys } from '../foundation/sealing/master-keys.ts'
+import { rotateMasterKey } from '../foundation/sealing/rotate-master-key.ts'
 import { StoredSealedValues } from '../foundation/sealing/stored-sealed-values.ts'
 import type { Store } from '../foundation/store/open-store.ts'
 import { type HostClock, openHostClock } from '../foundation/time/host-clock.ts'
@@ -105,6 +106,7 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
     tracer,
     masterKeys,
     sealedValues: new StoredSealedValues(masterKeys),
+    rotateMasterKey: () => fleet?.rotateMasterKey() ?? rotateMasterKey(foundation),
     holds: new Holds(),
     collector: new Collector(log),
     issuer: () => config.issuer ?? url,
@@ -131,7 +133,8 @@ async function openKeys({ config, now = Date.now }: FoundationOptions, { db }: S
       .executeTakeFirst()) !== undefined
   // With `adoptStore`, an operator without a backup of the keys gives up the sealed values, once.
   const areNeeded = async () => !config.adoptStore && (await hasSealed())
-  return openMasterKeys(config.stateDir, { now: now(), areNeeded })
+  const { stateDir, masterKeysFile } = config
+  return openMasterKeys(stateDir, { masterKeysFile, now: now(), areNeeded })
 }
 
 function clocksOf(given: FoundationOptions): Pick<Foundation, 'now' | 'monotonic' | 'hostClock'> {

@@ -39,7 +39,7 @@ export async function openThisHost(store: Store, parts: HostParts): Promise<Open
   }
   const { openFleet } = await import('../fleet/open-fleet.ts')
   if (config.peerAddress === null) throw new Error('a host of a fleet needs HOLT_PEER_ADDRESS')
-  const own = { hostId, address: config.peerAddress, keyIds: parts.masterKeys.ids }
+  const own = { hostId, address: config.peerAddress, masterKeys: parts.masterKeys }
   const clocks = { now, monotonic, hostClock }
   const fleet = await openFleet({ store, times: config.fleet, ...own, ...clocks, metrics, log, closing, onOver })
   const { thisHost, hosts, duties, condition } = fleet

@@ -37,6 +37,7 @@ import { startHost } from './hosts/start-host.ts'
 import { FencedGateway } from './lease/fenced-gateway.ts'
 import { GuardedClients } from './lease/guarded-clients.ts'
 import { refuseWhileFenced } from './lease/refuse-while-fenced.ts'
+import { SharedKeys } from './master-keys/shared-keys.ts'
 import { FleetMetrics } from './metrics/fleet-metrics.ts'
 import { childrenElsewhere, childVerbs } from './moves/child-verbs.ts'
 import { keepMoves } from './moves/keep-moves.ts'
@@ -51,6 +52,9 @@ import { renewWorkerRights } from './trust/worker-role.ts'
 /** The time for a host that stops to say so, in milliseconds. */
 const leaveMs = 1_000
 
+/** The beats between two looks at the master keys. */
+const beatsPerLook = 2
+
 /** The parts of a host that joins a fleet. */
 export interface FleetOptions {
   readonly store: Store
@@ -58,8 +62,7 @@ export interface FleetOptions {
   readonly hostId: string
   /** The address of its listener for other hosts. */
   readonly address: PeerAddress
-  /** The ids of its master keys. */
-  readonly keyIds: readonly string[]
+  readonly masterKeys: MasterKeys
   readonly now: () => number
   readonly monotonic: () => number
   readonly hostClock: HostClock
@@ -96,7 +99,9 @@ export interface Fleet {
   /** Guards the connections of clients. Called before the server listens. */
   guardClients(server: Server): void
   /** Returns the secret for tokens of ports. `own` is that of this host, before it has joined. */
-  sharePortSecret(masterKeys: MasterKeys, own: Buffer): Promise<Buffer>
+  sharePortSecret(own: Buffer): Promise<Buffer>
+  /** Seals all values with the newest master key. Throws with what has to be done first. */
+  rotateMasterKey(): Promise<number>
   /** Notifies readers of events of other hosts, until the service closes. Never rejects. */
   notifyOfOthers(notifier: EventNotifier): Promise<void>
   /** Gives paused runtimes of this host to the fleet, until the service closes. Never rejects. */
@@ -129,7 +134,7 @@ export interface Fleet {
 
 /** Begins the next epoch of this host, and sends its beats from then on. */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
-  const { store, times, hostId, address, keyIds, now, monotonic, hostClock, log, closing, onOver } = options
+  const { store, times, hostId, address, masterKeys, now, monotonic, hostClock, log, closing, onOver } = options
   const { bootId, uptime } = hostClock
   const clocks = { monotonic, uptime }
   const start = { hostId, bootId, version, at: now(), address: joinAddress(address) }
@@ -137,10 +142,12 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     // A table of a newer version stays closed to workers. The next start tries again.
     log.error({ err }, 'the roles of workers could not be given the rights of this version'),
   )
-  const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds, now })
+  const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds: masterKeys.ids, now })
   const hosts = new SeenHosts({ store, uptime, times })
   const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs, names: dutiesOf(times) })
   const condition = new OwnCondition({ log, closing })
+  const keys = new SharedKeys({ store, masterKeys, thisHost: lease, duties, log })
+  await keys.look()
   const metrics = new FleetMetrics(options.metrics.registry, { lease, hosts, duties, condition })
   const beats = new Beats({ store, lease, hosts, duties, condition, metrics, times, log, now, onOver })
   const gateways: FencedGateway[] = []
@@ -150,7 +157,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   let stored: StoredArtifacts | null = null
   let objects: ArtifactObjects | null = null
   let artifacts: FleetArtifacts | null = null
-  const ended = beats.keep(closing)
+  const ended = Promise.all([beats.keep(closing), keys.keep({ lookMs: beatsPerLook * times.beatMs, closing })]).then(
+    () => {},
+  )
   lease.onFence(() => {
     for (const gateway of gateways) gateway.resetConnections()
     clients.reset()
@@ -170,7 +179,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       return fenced
     },
     guardClients: (server) => clients.guard(server, lease),
-    sharePortSecret: (masterKeys, own) => sharedPortSecret(store, masterKeys, own),
+    sharePortSecret: (own) => sharedPortSecret(store, masterKeys, own),
+    rotateMasterKey: () => keys.rotate(),
     notifyOfOthers: (notifier) => notifyOfOthers({ store, notifier, log }, closing),
     openArtifacts: async (foundation, given) => {
       const { objectStore } = foundation.config

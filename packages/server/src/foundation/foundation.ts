@@ -46,6 +46,11 @@ export interface Foundation {
   readonly metrics: Metrics
   readonly tracer: Tracer
   readonly masterKeys: MasterKeys
+  /**
+   * Encrypts every sealed value with a new key. Returns the number of values. In a fleet, the
+   * operator has added the key to the file of each host.
+   */
+  readonly rotateMasterKey: () => Promise<number>
   readonly sealedValues: SealedValues
   /** Keeps images and checkpoints that no row refers to. */
   readonly holds: Holds

@@ -9,7 +9,6 @@ import {
   secretDefaults,
 } from '@holt/protocol'
 import { requireFreeName, requireRoom } from '../../foundation/rows/named-rows.ts'
-import { rotateMasterKey } from '../../foundation/sealing/rotate-master-key.ts'
 import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import { moment } from '../../foundation/store/moment.ts'
@@ -253,7 +252,7 @@ function eventOf({ secret_id: subjectId, name, version }: SecretRow) {
 }
 
 async function rotateSecretKey({ service, caller }: Call<'rotateSecretKey', Api>): Promise<Answer> {
-  const resealed = await rotateMasterKey(service)
+  const resealed = await service.rotateMasterKey()
   const at = service.now()
   await service.store.change(aloneWith(caller.projectId), (changes) =>
     recordChange(changes, { caller, type: 'secret_key.rotated', subjectId: caller.keyId, data: {}, at }),

@@ -38,6 +38,8 @@ export interface FleetFacts {
   readonly hosts: readonly ComparedHost[]
   /** The ids of this machine's master keys. */
   readonly keyIds: readonly string[]
+  /** The ids of the master keys with which values are sealed. */
+  readonly usedKeyIds: readonly string[]
   readonly reached: readonly ReachedHost[]
   readonly now: number
 }
@@ -99,12 +101,20 @@ function checkClasses(live: readonly ComparedHost[]): Check {
   return ok('classes', classes.length === 0 ? 'none is known' : `${classes.length}`)
 }
 
-function checkKeys({ keyIds }: FleetFacts, live: readonly ComparedHost[]): Check {
+function checkKeys({ keyIds, usedKeyIds }: FleetFacts, live: readonly ComparedHost[]): Check {
   const own = [...keyIds].sort().join(',')
   const others = live.filter(({ key_ids }) => key_ids.split(',').sort().join(',') !== own)
-  if (others.length === 0) return ok('fleet keys', 'all hosts have the master keys of this machine')
-  const names = others.map(({ host_id }) => host_id).join(', ')
-  return warn('fleet keys', `master-keys.json differs at ${names}: copy the newest one to every host, and restart it`)
+  if (others.length > 0) {
+    const names = others.map(({ host_id }) => host_id).join(', ')
+    return warn('fleet keys', `the master keys differ at ${names}: copy the newest file to every host`)
+  }
+  const unused = keyIds.filter((id) => !usedKeyIds.includes(id))
+  return unused.length > 0 && keyIds.length > 1
+    ? ok(
+        'fleet keys',
+        `nothing is sealed with ${unused.join(', ')}: an old key may be removed from the file of all hosts`,
+      )
+    : ok('fleet keys', 'all hosts have the master keys of this machine')
 }
 
 function checkReached({ hostId, address, validUntil, problem }: ReachedHost, now: number): Check {

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { connect } from 'node:tls'
 import type { ServerConfig } from '../../foundation/config/config.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
+import { masterKeysPath, readMasterKeys } from '../../foundation/sealing/master-key-file.ts'
+import type { Session } from '../../foundation/store/postgres/session.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import { type Check, warn } from './check.ts'
 import { checkFleet, type FleetFacts, type ReachedHost } from './fleet-checks.ts'
@@ -20,14 +20,14 @@ const mostTried = 32
 export async function checkOwnFleet(config: ServerConfig): Promise<readonly Check[]> {
   if (config.fleet === null || config.databaseUrl === null) return []
   try {
-    return checkFleet(await readFleetFacts(config.databaseUrl, config.stateDir))
+    return checkFleet(await readFleetFacts(config.databaseUrl, masterKeysPath(config)))
   } catch (error) {
     // The check of the store says what is wrong with the database.
     return [warn('fleet', `it cannot be checked: ${error instanceof Error ? error.message : 'no reason is known'}`)]
   }
 }
 
-async function readFleetFacts(url: string, stateDir: string): Promise<FleetFacts> {
+async function readFleetFacts(url: string, keysPath: string): Promise<FleetFacts> {
   const { Session } = await import('../../foundation/store/postgres/session.ts')
   const session = await Session.open(url, 'holtd doctor')
   try {
@@ -51,7 +51,8 @@ async function readFleetFacts(url: string, stateDir: string): Promise<FleetFacts
       standbys: await setting('synchronous_standby_names'),
       commit: await setting('synchronous_commit'),
       hosts,
-      keyIds: await ownKeyIds(stateDir),
+      keyIds: await ownKeyIds(keysPath),
+      usedKeyIds: exists[0].name === null ? [] : await usedKeyIds(session),
       reached: await Promise.all(tried.map(reach)),
       now,
     }
@@ -60,12 +61,14 @@ async function readFleetFacts(url: string, stateDir: string): Promise<FleetFacts
   }
 }
 
-async function ownKeyIds(stateDir: string): Promise<readonly string[]> {
+async function usedKeyIds(session: Session): Promise<readonly string[]> {
+  const { rows } = await session.query('SELECT DISTINCT master_key_id FROM sealed_values')
+  return (rows as readonly { master_key_id: string }[]).map(({ master_key_id }) => master_key_id)
+}
+
+async function ownKeyIds(path: string): Promise<readonly string[]> {
   try {
-    const { keys } = JSON.parse(await readFile(join(stateDir, 'master-keys.json'), 'utf8')) as {
-      keys: { id: string }[]
-    }
-    return keys.map(({ id }) => id)
+    return ((await readMasterKeys(path)) ?? []).map(({ id }) => id)
   } catch {
     return [] // The check of the master keys says what is wrong.
   }

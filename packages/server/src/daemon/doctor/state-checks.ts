@@ -1,5 +1,6 @@
 import { readFile, stat, statfs } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
+import { type MasterKeysPlace, masterKeysPath } from '../../foundation/sealing/master-key-file.ts'
 import { storeExists, storePlace } from '../../foundation/store/open-store.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 
@@ -114,8 +115,8 @@ export async function checkStateDir(stateDir: string): Promise<Check> {
 }
 
 /** Checks that the master keys exist, and that only root can read them. */
-export async function checkMasterKeys(settings: Parameters<typeof storePlace>[0]): Promise<Check> {
-  const path = join(settings.stateDir, 'master-keys.json')
+export async function checkMasterKeys(settings: Parameters<typeof storePlace>[0] & MasterKeysPlace): Promise<Check> {
+  const path = masterKeysPath(settings)
   const info = await stat(path).catch(() => null) // The file is missing.
   if (info === null) {
     // The check of the store reports the reason.

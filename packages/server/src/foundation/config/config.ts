@@ -340,6 +340,8 @@ export interface ServerConfig {
   readonly objectStore: ObjectStoreConfig | null
   /** The address of the listener for other hosts; null: the service has none. */
   readonly peerAddress: PeerAddress | null
+  /** The file with the master keys; null: that of the state directory. */
+  readonly masterKeysFile: string | null
   /** The place of this host in a cluster of Kubernetes; null: it is in none. */
   readonly kubernetes: KubernetesConfig | null
   /** The networks of the proxies whose `X-Forwarded-For` is believed. */
@@ -409,6 +411,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     objectStore: objectStoreOf(data),
     tracing: tracingOf(data),
     peerAddress: data.HOLT_PEER_ADDRESS ?? null,
+    masterKeysFile: data.HOLT_MASTER_KEYS_FILE ?? null,
     kubernetes: kubernetesOf(data),
     e2b: e2bOf(data),
     tls: tlsOf(data),

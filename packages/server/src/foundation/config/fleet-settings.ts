@@ -59,6 +59,13 @@ export const fleetSettings = {
     .describe(
       'The file of the token with which a worker joins its fleet. `holt fleet token` makes one. It is read at the first start.',
     ),
+  HOLT_MASTER_KEYS_FILE: z
+    .string()
+    .regex(/^\//, 'must be an absolute path')
+    .optional()
+    .describe(
+      'The file with the master keys, which all hosts of a fleet have. Only the operator writes it. Default: `master-keys.json` in the state directory. See [fleet.md](fleet.md#master-keys).',
+    ),
   HOLT_FLEET_SUSPECT: seconds(10, 15).describe(
     'The seconds without a beat after which a host is suspect. Nothing is placed on it.',
   ),
@@ -87,7 +94,10 @@ export function wrongFleet(
   if (!parsed.success) return []
   const isWorker = parsed.data.HOLT_ROLE === 'worker'
   if (parsed.data.HOLT_FLEET !== '1')
-    return parsed.data.HOLT_ROLE === 'all' ? [] : [['HOLT_ROLE', 'is for a host of a fleet: set HOLT_FLEET=1']]
+    return [
+      ...(parsed.data.HOLT_ROLE === 'all' ? [] : [ofFleet('HOLT_ROLE')]),
+      ...(given.HOLT_MASTER_KEYS_FILE === undefined ? [] : [ofFleet('HOLT_MASTER_KEYS_FILE')]),
+    ]
   const { HOLT_FLEET_FENCE: fence, HOLT_FLEET_VERDICT: verdict, HOLT_FLEET_SUSPECT: suspect } = parsed.data
   const wrong: [string, string][] = []
   if (isWorker) wrong.push(...wrongWorker(given))
@@ -111,7 +121,13 @@ function wrongWorker(given: Readonly<Record<string, string | undefined>>): reado
   if (given.HOLT_DATABASE_URL !== undefined)
     wrong.push(['HOLT_DATABASE_URL', 'is not for a worker: a front gives it a database role of its own'])
   if (given.HOLT_E2B === 'on') wrong.push(['HOLT_E2B', 'is not for a worker: it answers no clients'])
+  if (given.HOLT_MASTER_KEYS_FILE !== undefined)
+    wrong.push(['HOLT_MASTER_KEYS_FILE', 'is not for a worker: it has no master keys'])
   return wrong
+}
+
+function ofFleet(name: string): readonly [string, string] {
+  return [name, 'is for a host of a fleet: set HOLT_FLEET=1']
 }
 
 /** Returns the configuration of the fleet; null if the machine is in none. */

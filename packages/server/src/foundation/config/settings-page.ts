@@ -42,6 +42,7 @@ const groups: readonly Group[] = [
     names: [
       'HOLT_FLEET',
       'HOLT_PEER_ADDRESS',
+      'HOLT_MASTER_KEYS_FILE',
       'HOLT_ROLE',
       'HOLT_JOIN_TOKEN_FILE',
       'HOLT_FLEET_SUSPECT',

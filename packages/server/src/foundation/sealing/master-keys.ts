@@ -1,30 +1,15 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { join } from 'node:path'
-import { randomText } from '@holt/protocol'
-import { z } from 'zod'
-import { readIfThere } from '../config/installation.ts'
-import { writeDurably } from '../config/write-durably.ts'
+import {
+  type MasterKey,
+  type MasterKeysPlace,
+  masterKeysPath,
+  newMasterKey,
+  readMasterKeys,
+  writeMasterKeys,
+} from './master-key-file.ts'
 
 const nonceBytes = 12
 const tagBytes = 16
-
-const MasterKeyFile = z.object({
-  keys: z
-    .array(
-      z.object({
-        id: z.string().regex(/^[a-z0-9]{12}$/),
-        key: z.string().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes of base64'),
-        created_at: z.number(),
-      }),
-    )
-    .min(1),
-})
-
-interface MasterKey {
-  readonly id: string
-  readonly key: Buffer
-  readonly createdAt: number
-}
 
 /**
  * The owner of a sealed value. It is authenticated with the value, so that the value cannot be
@@ -49,11 +34,13 @@ export interface Sealed {
  * The keys that encrypt all secrets at rest with AES-256-GCM. Each value has a random nonce, which
  * is safe for 2^32 values of one key (NIST SP 800-38D, 8.2.2). The owner of the value is the
  * additional data. All keys are in one file of mode 0600. The last one seals, and the others only
- * open until a rotation is complete.
+ * open until a rotation is complete. In a fleet the last one that all hosts have seals.
  */
 export class MasterKeys {
   readonly #path: string
   #keys: readonly MasterKey[]
+  /** The id of the key that seals; null: the last one. */
+  #sealingId: string | null = null
   #rotates = false
 
   constructor(path: string, keys: readonly MasterKey[]) {
@@ -124,7 +111,7 @@ export class MasterKeys {
 
   /** Adds a new key durably. It seals from then on, and the earlier ones still open. */
   async add(now: number): Promise<void> {
-    await this.#write([...this.#keys, newKey(now)])
+    await this.#write([...this.#keys, newMasterKey(now)])
   }
 
   /** Removes every key but the one that seals. All their values must have been sealed again. */
@@ -132,55 +119,63 @@ export class MasterKeys {
     await this.#write([this.#current])
   }
 
+  /** Lets one of the keys seal. */
+  sealWith(id: string): void {
+    if (!this.ids.includes(id)) throw new Error(`there is no master key ${id}`)
+    this.#sealingId = id
+  }
+
+  /** Returns the keys in the file. Throws if it is damaged or gone. */
+  async readFile(): Promise<readonly MasterKey[]> {
+    const keys = await readMasterKeys(this.#path)
+    if (keys === null) throw new Error(`${this.#path} is gone: restore it from a backup`)
+    return keys
+  }
+
+  /** Replaces the keys by those of the file. Keeps those of `needed` that the file lacks. */
+  take(file: readonly MasterKey[], needed: ReadonlySet<string>): void {
+    const kept = this.#keys.filter(({ id }) => needed.has(id) && !file.some((key) => key.id === id))
+    this.#keys = [...kept, ...file]
+  }
+
   get #current(): MasterKey {
-    return this.#keys.at(-1) as MasterKey
+    const sealing = this.#keys.find(({ id }) => id === this.#sealingId)
+    return sealing ?? (this.#keys.at(-1) as MasterKey)
   }
 
   async #write(keys: readonly MasterKey[]): Promise<void> {
-    await writeDurably(this.#path, textOf(keys))
+    await writeMasterKeys(this.#path, keys)
     this.#keys = keys
   }
 }
 
 /**
- * Opens the master keys of a state directory. Makes the first one if there is none. Throws instead
- * if `areNeeded` reports values that a new key would not open.
+ * Opens the master keys of a machine. Makes the first one if there is none, unless the operator
+ * writes the file. Throws instead if `areNeeded` reports values that a new key would not open.
  */
 export async function openMasterKeys(
   stateDir: string,
-  { now, areNeeded = async () => false }: { readonly now: number; readonly areNeeded?: () => Promise<boolean> },
+  {
+    now,
+    masterKeysFile = null,
+    areNeeded = async () => false,
+  }: Pick<MasterKeysPlace, 'masterKeysFile'> & {
+    readonly now: number
+    readonly areNeeded?: () => Promise<boolean>
+  },
 ): Promise<MasterKeys> {
-  const path = join(stateDir, 'master-keys.json')
-  const text = await readIfThere(path)
-  if (text !== null) return new MasterKeys(path, parse(text))
+  const path = masterKeysPath({ stateDir, masterKeysFile })
+  const known = await readMasterKeys(path)
+  if (known !== null) return new MasterKeys(path, known)
+  if (masterKeysFile !== null)
+    throw new Error(`HOLT_MASTER_KEYS_FILE: ${path} is not there. Copy it from another host of the fleet`)
   if (await areNeeded())
     throw new Error(
       'master-keys.json is not in the state directory, and no other keys can unseal the values in the store. Restore it from a backup. Without a backup, HOLT_ADOPT_STORE=1 for one start makes new keys, and all secrets must be set again.',
     )
-  const keys = [newKey(now)]
-  await writeDurably(path, textOf(keys))
+  const keys = [newMasterKey(now)]
+  await writeMasterKeys(path, keys)
   return new MasterKeys(path, keys)
-}
-
-function parse(text: string): readonly MasterKey[] {
-  let file: z.infer<typeof MasterKeyFile>
-  try {
-    file = MasterKeyFile.parse(JSON.parse(text))
-  } catch {
-    // The file is not overwritten, because without it the secrets are lost. The error does not
-    // repeat its content.
-    throw new Error('master-keys.json in the state directory is not readable: restore it from a backup')
-  }
-  return file.keys.map(({ id, key, created_at }) => ({ id, key: Buffer.from(key, 'base64'), createdAt: created_at }))
-}
-
-function textOf(keys: readonly MasterKey[]): string {
-  const file = keys.map(({ id, key, createdAt }) => ({ id, key: key.toString('base64'), created_at: createdAt }))
-  return `${JSON.stringify({ keys: file })}\n`
-}
-
-function newKey(now: number): MasterKey {
-  return { id: randomText(12), key: randomBytes(32), createdAt: now }
 }
 
 function additionalData({ purpose, projectId, ownerId, version }: SealedFor): Buffer {

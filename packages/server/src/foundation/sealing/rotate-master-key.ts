@@ -1,17 +1,16 @@
 import { HoltError } from '@holt/protocol'
 import type { Foundation } from '../foundation.ts'
 import { aloneWithService } from '../store/alone.ts'
-import type { SealedValueRow } from '../store/tables.ts'
-import type { MasterKeys, SealedFor } from './master-keys.ts'
-import { resealValue } from './stored-sealed-values.ts'
+import { logLost, resealRows } from './reseal-rows.ts'
+
+/** The parts of the service that seal values again. */
+type Rotating = Pick<Foundation, 'store' | 'masterKeys' | 'log'>
 
 /**
  * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.
- * Throws in a fleet: the other hosts would not have the new key.
+ * A host of a fleet uses the keys of the operator instead (`Foundation.rotateMasterKey`).
  */
-export async function rotateMasterKey(service: Foundation): Promise<number> {
-  if (service.config.fleet !== null)
-    throw new HoltError('conflict', 'The hosts of a fleet share their master keys, and one host cannot replace them.')
+export async function rotateMasterKey(service: Rotating & Pick<Foundation, 'now'>): Promise<number> {
   const resealed = await service.masterKeys.rotate(service.now(), () => finishRotation(service))
   if (resealed === null) throw new HoltError('conflict', 'The key is being rotated already.')
   return resealed
@@ -23,7 +22,7 @@ export async function rotateMasterKey(service: Foundation): Promise<number> {
  * every value opens with one of them. A value that opens with no key is lost already. It stays
  * unchanged, the log names its owner, and the rotation continues.
  */
-export async function finishRotation({ store, masterKeys, log }: Foundation): Promise<number> {
+export async function finishRotation({ store, masterKeys, log }: Rotating): Promise<number> {
   // Those under way may seal with the earlier key.
   if (masterKeys.rotating) await store.changesEnded()
   const { resealed, lost } = await store.change(aloneWithService, async (changes) => {
@@ -32,33 +31,9 @@ export async function finishRotation({ store, masterKeys, log }: Foundation): Pr
       .selectAll()
       .where('master_key_id', '!=', masterKeys.currentId)
       .execute()
-    const unopened: object[] = []
-    for (const row of rows) {
-      const owner = {
-        projectId: row.project_id,
-        ownerId: row.owner_id,
-        purpose: row.purpose,
-        version: row.version,
-      }
-      const value = opened(masterKeys, row, owner)
-      if (value === null) {
-        unopened.push({ owner_id: row.owner_id, purpose: row.purpose })
-        continue
-      }
-      await resealValue(changes, masterKeys, { row, value })
-    }
-    return { resealed: rows.length - unopened.length, lost: unopened }
+    return resealRows(changes, masterKeys, rows)
   })
-  if (lost.length > 0)
-    log.error({ values: lost.slice(0, 20), count: lost.length }, 'no master key unseals some values: set them again')
+  logLost(log, lost)
   if (masterKeys.rotating) await masterKeys.dropOthers()
   return resealed
-}
-
-function opened(masterKeys: MasterKeys, row: SealedValueRow, owner: SealedFor): string | null {
-  try {
-    return masterKeys.open({ masterKeyId: row.master_key_id, text: row.sealed }, owner)
-  } catch {
-    return null // Its key is lost, or its row is damaged.
-  }
 }

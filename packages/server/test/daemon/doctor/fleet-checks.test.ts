@@ -18,7 +18,15 @@ const host: FleetFacts['hosts'][number] = {
 const hourMs = 3_600_000
 
 const well: FleetFacts = {
-  ...{ clockDifferenceMs: 3, maxConnections: 100, standbys: 'one', commit: 'on', keyIds: ['k2', 'k1'], now: 0 },
+  ...{
+    clockDifferenceMs: 3,
+    maxConnections: 100,
+    standbys: 'one',
+    commit: 'on',
+    keyIds: ['k2', 'k1'],
+    usedKeyIds: ['k1', 'k2'],
+    now: 0,
+  },
   hosts: [host, { ...host, host_id: 'ho2' }, { ...host, host_id: 'ho3', state: 'gone', version: '0.1.0' }],
   reached: [{ hostId: 'ho2', address: '10.0.0.2:4659', validUntil: 20 * hourMs, problem: null }],
 }
@@ -58,6 +66,14 @@ test.each<[string, Partial<FleetFacts>, string]>([
   ],
 ])('%s is reported', (_, part, expected) => {
   expect(found({ ...well, ...part })).toEqual([expected])
+})
+
+test.each<[string, Partial<FleetFacts>, RegExp]>([
+  ['used', {}, /^all hosts have/],
+  ['old', { usedKeyIds: ['k2'] }, /^nothing is sealed with k1:/],
+])('master keys that are %s are named', (_, part, expected) => {
+  const keys = checkFleet({ ...well, ...part }).find(({ name }) => name === 'fleet keys')
+  expect(keys?.message).toMatch(expected)
 })
 
 test.skipIf(!hasPostgres())('the doctor of a host reads its fleet', async () => {

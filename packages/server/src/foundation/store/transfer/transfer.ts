@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { version as holt } from '../../config/version.ts'
 import { recordsPurpose } from '../../rows/kept-answers.ts'
+import { type MasterKeysPlace, masterKeysPath } from '../../sealing/master-key-file.ts'
 import { refuseNewer } from '../migrations/refuse-newer.ts'
 import type { StorePlace } from '../open-store.ts'
 import { type DumpLine, type DumpRow, decodeDump, dumpVersion, encodeDump } from './dump-format.ts'
@@ -58,8 +58,7 @@ export interface Imported {
 }
 
 /** The input of an import. */
-export interface ImportOptions {
-  readonly stateDir: string
+export interface ImportOptions extends MasterKeysPlace {
   readonly dump: AsyncIterable<Uint8Array>
   /**
    * True if webhooks continue to send, because the store of the dump no longer does. By default
@@ -75,7 +74,7 @@ export interface ImportOptions {
  */
 export async function importStore(
   place: StorePlace,
-  { stateDir, dump, keepWebhooks = false }: ImportOptions,
+  { dump, keepWebhooks = false, ...keys }: ImportOptions,
 ): Promise<Imported> {
   const writer = await openWriter(place)
   try {
@@ -84,7 +83,7 @@ export async function importStore(
     await writer.begin(header.schema)
     const tables = new Map(tablesOf(header.schema).map((one) => [one.name, one]))
     const { rows, masterKeys, disabledWebhooks } = await takeIn(writer, { tables, lines, keepWebhooks })
-    await requireMasterKeys(stateDir, masterKeys)
+    await requireMasterKeys(masterKeysPath(keys), masterKeys)
     await writer.finish()
     return { rows, schema: header.schema, disabledWebhooks }
   } catch (error) {
@@ -183,13 +182,13 @@ function alike(one: DumpRow | undefined, other: DumpRow): boolean {
 
 const MasterKeyIds = z.object({ keys: z.array(z.object({ id: z.string() })) })
 
-async function requireMasterKeys(stateDir: string, needed: ReadonlySet<string>): Promise<void> {
+async function requireMasterKeys(path: string, needed: ReadonlySet<string>): Promise<void> {
   if (needed.size === 0) return
-  const text = await readFile(join(stateDir, 'master-keys.json'), 'utf8').catch(() => '{"keys":[]}')
+  const text = await readFile(path, 'utf8').catch(() => '{"keys":[]}')
   const known = MasterKeyIds.parse(JSON.parse(text)).keys.map(({ id }) => id)
   const missing = [...needed].filter((id) => !known.includes(id))
   if (missing.length === 0) return
   throw new Error(
-    `the dump has values that are sealed with the master key ${missing.join(', ')}: copy master-keys.json of its state directory to ${stateDir} first`,
+    `the dump has values that are sealed with the master key ${missing.join(', ')}: copy master-keys.json of its state directory to ${path} first`,
   )
 }
