@@ -40,13 +40,16 @@ test('every path parameter has a schema, and all routes except the public ones n
 const fromRows = ['getRuntime', 'readRuntimeEvents']
 
 /** The routes that need the host of a build. */
-const ofBuilds = ['createBuild', 'cancelBuild', 'readBuildLogs', 'pullTemplate', 'uploadContext']
+const ofBuilds = ['cancelBuild', 'readBuildLogs']
+
+/** The routes that make something on a host that placement chooses. */
+const placed = ['createRuntime', 'createBuild', 'pullTemplate']
 
 test('every route says which host of a fleet answers it', () => {
   for (const [name, { path, runsOn, scope }] of entries) {
     const ofRuntime = path.includes('{runtime_id}') && !fromRows.includes(name)
     const ofBuild = ofBuilds.includes(name)
-    const expected = ofRuntime ? 'owner' : ofBuild ? 'builder' : name === 'createRuntime' ? 'placed' : 'entry'
+    const expected = ofRuntime ? 'owner' : ofBuild ? 'builder' : placed.includes(name) ? 'placed' : 'entry'
     expect(runsOn, name).toBe(expected)
     if (scope === null) expect(runsOn, name).toBe('entry')
   }

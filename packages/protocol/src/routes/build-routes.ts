@@ -18,7 +18,7 @@ export const buildRoutes = {
   createBuild: {
     method: 'POST',
     path: `${base}/build`,
-    runsOn: 'builder',
+    runsOn: 'placed',
     summary: 'Build a template',
     description:
       'Starts a build and answers at once. If an equal build is running, it is that build. The template of the name and tag is unchanged until the build is ready.',
@@ -116,7 +116,7 @@ export const buildRoutes = {
   pullTemplate: {
     method: 'POST',
     path: `${base}/{template_id}/pull`,
-    runsOn: 'builder',
+    runsOn: 'placed',
     summary: 'Build an agent template',
     description:
       'Builds an agent template, by its name or id, from the Dockerfile that Holt has for it. A create with that template does the same. With `no_cache` the build uses no results of earlier builds.',
@@ -140,7 +140,7 @@ export const buildRoutes = {
   uploadContext: {
     method: 'POST',
     path: `${base}/context`,
-    runsOn: 'builder',
+    runsOn: 'entry',
     summary: 'Upload a build context',
     description: 'A tar stream (or tar.gz) of the files that COPY and ADD read. Equal bytes are the same context.',
     scope: 'template:write',

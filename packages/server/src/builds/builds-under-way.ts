@@ -3,11 +3,15 @@ import { DockerfileReader } from '@holt/builder'
 import type { EgressGateway } from '../resources/network/runtime-networks.ts'
 import { ProjectRoom } from '../tenancy/limits/project-room.ts'
 import { BuildLogs } from './build-log.ts'
+import type { BuildNotes } from './build-notes.ts'
 import { BuildQueue } from './build-queue.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
 import type { Builder } from './builder.ts'
 import type { Builds } from './builds.ts'
+import { FileNotes } from './file-notes.ts'
+import { OtherBuildHosts, type OtherBuilds } from './other-hosts.ts'
 import { BuildPaths } from './paths.ts'
+import { RowNotes } from './row-notes.ts'
 import { runQueuedBuild } from './run-queued-build.ts'
 
 /**
@@ -25,6 +29,11 @@ export class BuildsUnderWay {
   readonly uploads: ProjectRoom
   /** Serializes the creates of a project, so that equal requests find each other. */
   readonly creates = new KeyedLock()
+  /** Serializes the copies of a context of another host. */
+  readonly copies = new KeyedLock()
+  /** The requests and uploads of clients of E2B. */
+  readonly notes: BuildNotes
+  readonly otherHosts = new OtherBuildHosts()
   /** Serializes the users of a cache mount. */
   readonly mounts = new KeyedLock()
   readonly #underWay = new Map<string, BuildUnderWay>()
@@ -34,11 +43,12 @@ export class BuildsUnderWay {
 
   constructor(
     service: () => Builds,
-    parts: Pick<Builds, 'store' | 'log' | 'config'> & { builder: Builder; gateway: EgressGateway },
+    parts: Pick<Builds, 'store' | 'log' | 'config' | 'now'> & { builder: Builder; gateway: EgressGateway },
   ) {
-    const { store, log, config, builder, gateway } = parts
+    const { store, log, config, now, builder, gateway } = parts
     this.logs = new BuildLogs(store, log)
     this.paths = new BuildPaths(config.stateDir)
+    this.notes = config.fleet === null ? new FileNotes(this.paths) : new RowNotes({ store, now })
     this.uploads = new ProjectRoom({ maxBytes: Number.POSITIVE_INFINITY, maxBytesOfProject: config.buildContextsBytes })
     this.builder = builder
     this.gateway = gateway
@@ -81,9 +91,38 @@ export class BuildsUnderWay {
     return [...this.#underWay.values()].filter((build) => build.templateId === templateId)
   }
 
-  /** Cancels the builds of a template. Resolves when they are cleaned up. */
+  /**
+   * Cancels the builds of a template, on all hosts of a fleet that answer. Resolves when they are
+   * cleaned up.
+   */
   async cancelOfTemplate(templateId: string): Promise<void> {
-    await Promise.all(this.ofTemplate(templateId).map((build) => this.stop(build, 'cancelled')))
+    const builds = { templateId, buildId: null }
+    await Promise.all([this.cancelHere(builds), this.otherHosts.cancel?.(builds)])
+  }
+
+  /** Cancels builds of this host. Resolves when they are cleaned up. */
+  async cancelHere({ templateId, buildId }: OtherBuilds): Promise<void> {
+    const builds = this.ofTemplate(templateId).filter((build) => buildId === null || build.buildId === buildId)
+    await Promise.all(builds.map((build) => this.stop(build, 'cancelled')))
+  }
+
+  /**
+   * Gives the queued builds to other hosts, one after another. `give` resolves when another host
+   * has the build. If it rejects, the build stays, and the rest with it.
+   */
+  async giveQueued(give: (build: BuildUnderWay) => Promise<void>): Promise<void> {
+    for (const build of [...this.#queue.waiting]) {
+      if (!this.#queue.remove(build)) continue
+      try {
+        await give(build)
+      } catch (error) {
+        this.#queue.add(build)
+        throw error
+      }
+      this.#forget(build)
+      const { templateId, buildId, stop } = build
+      if (stop.signal.aborted) await this.otherHosts.cancel?.({ templateId, buildId })
+    }
   }
 
   /** Returns true if a build that has not ended was requested with this context. */
@@ -121,9 +160,13 @@ export class BuildsUnderWay {
     if (!build.stop.signal.aborted) await this.#recovered
     const service = this.#service()
     await service.tracer.span('build', { 'holt.build_id': build.buildId }, () => runQueuedBuild(service, build))
-    this.#underWay.delete(build.buildId)
-    service.holds.release(build.buildId)
+    this.#forget(build)
     service.collector.request()
+  }
+
+  #forget(build: BuildUnderWay): void {
+    this.#underWay.delete(build.buildId)
+    this.#service().holds.release(build.buildId)
     build.end()
   }
 }

@@ -16,10 +16,10 @@ export function openBuilds(
   runtimes: Runtimes,
   { builder, gateway }: { readonly builder: Builder; readonly gateway: EgressGateway },
 ): Builds {
-  const { store, log, config, collector } = runtimes
+  const { store, log, config, now, collector } = runtimes
   const builds: Builds = {
     ...runtimes,
-    builds: new BuildsUnderWay(() => builds, { store, log, config, builder, gateway }),
+    builds: new BuildsUnderWay(() => builds, { store, log, config, now, builder, gateway }),
     retakes: new Retakes(),
   }
   collector.collectWith(() => collect(builds))

@@ -51,9 +51,7 @@ const fingerprintKey = randomBytes(32)
 export async function createBuild(service: Builds, creation: BuildCreation): Promise<BuildRow> {
   const { projectId, request, kind } = creation
   const prepared = await prepareBuild(service, projectId, request)
-  const fingerprint = createHmac('sha256', fingerprintKey)
-    .update(canonical({ ...request, kind, policy: prepared.policyKey }))
-    .digest('hex')
+  const fingerprint = fingerprintOf({ prepared, kind })
   return service.builds.creates.run(projectId, async () => {
     const { store, builds } = service
     const earlier = await buildRow(store.db, creation)
@@ -77,11 +75,22 @@ export async function createBuild(service: Builds, creation: BuildCreation): Pro
   })
 }
 
+/** Returns the digest by which this process finds equal requests. */
+export function fingerprintOf({
+  prepared: { request, policyKey },
+  kind,
+}: Pick<BuildCreation, 'kind'> & { readonly prepared: PreparedBuild }): string {
+  return createHmac('sha256', fingerprintKey)
+    .update(canonical({ ...request, kind, policy: policyKey }))
+    .digest('hex')
+}
+
 async function rowOf(db: Queries, projectId: string, buildId: string | undefined): Promise<BuildRow | undefined> {
   return buildId === undefined ? undefined : buildRow(db, { projectId, buildId })
 }
 
-function requireRoom({ builds }: Builds, projectId: string): void {
+/** Throws if too many builds wait on this host. */
+export function requireRoom({ builds }: Builds, projectId: string): void {
   const { ofProject, ofAll } = builds.waiting(projectId)
   if (ofProject >= maxWaiting.ofProject)
     throw limitReached('quota_exceeded', `${maxWaiting.ofProject} builds of this project already wait.`, {
@@ -93,7 +102,8 @@ function requireRoom({ builds }: Builds, projectId: string): void {
     throw new HoltError('capacity_exhausted', 'Too many builds already wait.', { details: { retry_after_secs: 10 } })
 }
 
-function enqueue(
+/** Queues a build whose row is stored. */
+export function enqueue(
   service: Builds,
   {
     row,
@@ -144,6 +154,7 @@ async function storeBuild(
       created_at: at,
       started_at: null,
       ended_at: null,
+      context_id: prepared.request.context_id ?? null,
       ...ownedBy(service.thisHost),
     })
     .returningAll()

@@ -61,8 +61,18 @@ export async function readRequest(db: Queries, buildId: string): Promise<BuildRe
   return kept ?? { request: null, build_secrets: [], registry_user: null }
 }
 
-/** Returns the body that builds the same: sizes have their unit, and empty fields are absent. */
+/** Returns the whole body of a request, with its secrets. */
+export function requestBody(request: CreateBuild): Record<string, unknown> {
+  const { build_secrets, registry_auth } = request
+  return { ...fieldsOf(request), build_secrets, ...(registry_auth === undefined ? {} : { registry_auth }) }
+}
+
 function bodyOf(request: CreateBuild, redact: (text: string) => string): Record<string, unknown> {
+  return redactAll(fieldsOf(request), redact) as Record<string, unknown>
+}
+
+/** Returns the body that builds the same: sizes have their unit, and empty fields are absent. */
+function fieldsOf(request: CreateBuild): Record<string, unknown> {
   const { build_secrets: _, registry_auth: __, memory, disk, build_args, env, no_cache, ...fields } = request
   const body = {
     ...fields,
@@ -72,6 +82,5 @@ function bodyOf(request: CreateBuild, redact: (text: string) => string): Record<
     env: Object.keys(env).length === 0 ? undefined : env,
     no_cache: no_cache ? true : undefined,
   }
-  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
-  return redactAll(given, redact) as Record<string, unknown>
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }

@@ -6,6 +6,7 @@ import { findTemplate } from '../resources/templates/find-template.ts'
 import { admit, requirePossibleDisk } from '../runtimes/admission/admit.ts'
 import type { Size } from '../runtimes/admission/decide-size.ts'
 import { findSnapshot, requireWritten } from '../runtimes/snapshots/find-snapshot.ts'
+import { requireReachable } from './bring-context.ts'
 import type { Builds } from './builds.ts'
 import { findContext } from './find-context.ts'
 
@@ -57,7 +58,8 @@ export async function prepareBuild(service: Builds, projectId: string, request: 
   })
   if (request.from_template !== undefined) await findTemplate(service, { projectId, reference: request.from_template })
   if (request.from_snapshot !== undefined) await requireFiles(service, projectId, request.from_snapshot)
-  if (request.context_id !== undefined) await findContext(store.db, { projectId, contextId: request.context_id })
+  if (request.context_id !== undefined)
+    await requireReachable(service, await findContext(store.db, { projectId, contextId: request.context_id }))
   const policy = await policyOf(service, projectId, request)
   return { request, size, policy, policyKey: policy === null ? 'none' : keyOf(policy) }
 }

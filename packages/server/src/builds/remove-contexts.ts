@@ -26,7 +26,8 @@ export async function removeOldContexts(service: Builds): Promise<void> {
  */
 export async function removeExcess(service: Builds, projectId: string): Promise<void> {
   const rows = await contextsOf(service, projectId)
-  const needed = rows.filter((row) => isNeeded(service, row))
+  const elsewhere = await neededElsewhere(service, projectId)
+  const needed = rows.filter((row) => isNeeded(service, row) || elsewhere.has(row.context_id))
   const others = rows.filter((row) => !needed.includes(row))
   let bytes = bytesOf(needed)
   const excess = others.filter(({ file_bytes }, index) => {
@@ -42,7 +43,8 @@ export async function requireContextRoom(
   { projectId, bytes }: { projectId: string; bytes: number },
 ): Promise<void> {
   const rows = await contextsOf(service, projectId)
-  const needed = bytesOf(rows.filter((row) => isNeeded(service, row)))
+  const elsewhere = await neededElsewhere(service, projectId)
+  const needed = bytesOf(rows.filter((row) => isNeeded(service, row) || elsewhere.has(row.context_id)))
   const limit = service.config.buildContextsBytes
   if (needed + bytes <= limit) return
   throw limitReached(
@@ -73,6 +75,18 @@ function bytesOf(rows: readonly BuildContextRow[]): number {
 /** Returns true if a running or queued build uses the context. */
 function isNeeded({ builds, holds }: Builds, { context_id }: BuildContextRow): boolean {
   return holds.isHeld(context_id) || builds.needsContext(context_id)
+}
+
+/** Returns the contexts of builds that run or wait on other hosts of a fleet. */
+async function neededElsewhere({ hosts, store }: Builds, projectId: string): Promise<ReadonlySet<string | null>> {
+  if (hosts.rows.length === 0) return new Set()
+  const rows = await store.db
+    .selectFrom('builds')
+    .select('context_id')
+    .where('project_id', '=', projectId)
+    .where('ended_at', 'is', null)
+    .execute()
+  return new Set(rows.map(({ context_id }) => context_id))
 }
 
 /** Removes contexts, except those that a build needs or that were used meanwhile. */

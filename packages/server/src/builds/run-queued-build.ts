@@ -3,6 +3,7 @@ import { BuildError } from '@holt/builder'
 import { failpoint } from '@holt/failpoints'
 import type { BuildStatus } from '@holt/protocol'
 import { pause } from '../foundation/async/pause.ts'
+import { bringContext } from './bring-context.ts'
 import { makeBuildHost } from './build-host.ts'
 import { releaseResources } from './build-resources.ts'
 import { BuildStop, type BuildUnderWay } from './build-under-way.ts'
@@ -93,7 +94,8 @@ async function orStopped(service: Builds, { buildId, stop: { signal } }: BuildUn
   }
 }
 
-async function requestOf({ store, builds, holds, now }: Builds, build: BuildUnderWay): Promise<BuildRequest> {
+async function requestOf(service: Builds, build: BuildUnderWay): Promise<BuildRequest> {
+  const { store, holds, now } = service
   const { projectId, buildId, prepared } = build
   const { request, size, policyKey } = prepared
   const { context_id, registry_auth } = request
@@ -107,13 +109,14 @@ async function requestOf({ store, builds, holds, now }: Builds, build: BuildUnde
       .where('context_id', '=', context.context_id)
       .execute()
   }
+  const path = context === null ? '' : await bringContext(service, context, build.stop.signal)
   return {
     buildId,
     source: sourceOf(build),
     buildArgs: request.build_args,
     buildSecrets: request.build_secrets,
     registryAuth: registry_auth === undefined ? null : { ...registry_auth, registry: registry_auth.registry ?? null },
-    context: context === null ? null : { path: builds.paths.context(context.context_id), sha256: context.sha256 },
+    context: context === null ? null : { path, sha256: context.sha256 },
     noCache: request.no_cache,
     cpu: size.cpu,
     memoryMiB: size.memoryMiB,

@@ -14,6 +14,7 @@ import { moment } from '../foundation/store/moment.ts'
 import { passOn } from '../foundation/wire/pass-on.ts'
 import { RoomAccount } from '../tenancy/limits/project-room.ts'
 import type { Builds } from './builds.ts'
+import { isOwn } from './context-host.ts'
 import { contextKeptMs, removeExcess, requireContextRoom } from './remove-contexts.ts'
 
 /** The maximum size of a context in bytes, packed and unpacked. */
@@ -46,13 +47,22 @@ export async function storeContext(service: Builds, upload: Upload): Promise<Bui
     })
     await failpoint('context.received')
     const earlier = await findSame(service, { projectId, sha256 })
-    if (earlier !== null) return earlier
+    if (earlier !== null) return isOwn(service, earlier) ? earlier : await adopt(service, earlier, part)
     await requireContextRoom(service, { projectId, bytes: fileBytes })
     const { entries } = await inspect(part, upload.gone)
     const at = now()
     await rename(part, path)
     await failpoint('context.named')
-    const facts = { sha256, size_bytes: sizeBytes, file_bytes: fileBytes, entries, created_at: at, used_at: at }
+    const host_id = service.thisHost.hostId
+    const facts = {
+      sha256,
+      size_bytes: sizeBytes,
+      file_bytes: fileBytes,
+      entries,
+      created_at: at,
+      used_at: at,
+      host_id,
+    }
     const stored = await store.db
       .insertInto('build_contexts')
       .values({ context_id: contextId, project_id: projectId, ...facts })
@@ -67,7 +77,7 @@ export async function storeContext(service: Builds, upload: Upload): Promise<Bui
     await rm(path, { force: true })
     const other = await findSame(service, { projectId, sha256 })
     if (other !== null) return other
-    throw new HoltError('conflict', 'The same context was removed while it was stored.')
+    throw removedMeanwhile()
   } finally {
     await rm(part, { force: true })
   }
@@ -97,6 +107,21 @@ async function findSame(
     .returningAll()
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Gives this host, which has the same bytes, a context that another host has stored. */
+async function adopt(service: Builds, { project_id, context_id }: BuildContextRow, part: string): Promise<BuildContextRow> {
+  const { store, builds, thisHost } = service
+  await rename(part, builds.paths.context(context_id))
+  const row = await store.db
+    .updateTable('build_contexts')
+    .set({ host_id: thisHost.hostId })
+    .where('project_id', '=', project_id)
+    .where('context_id', '=', context_id)
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) throw removedMeanwhile()
+  return row
 }
 
 /** Writes the body to a file, decompressed if necessary, and syncs it. */
@@ -172,7 +197,7 @@ function isGzip(head: Buffer): boolean {
 }
 
 /** Returns the bytes that a file may use on the disk of a path. */
-async function roomBelow(path: string): Promise<number> {
+export async function roomBelow(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path))
   return bavail * bsize - diskReserveBytes
 }
@@ -195,6 +220,10 @@ function meaningOf(error: unknown): unknown {
   return error
 }
 
+function removedMeanwhile(): HoltError {
+  return new HoltError('conflict', 'The same context was removed while it was stored.')
+}
+
 function tooLarge(): HoltError {
   return new HoltError('too_large', `A build context may have at most ${maxBytes / 2 ** 30} GiB.`, {
     hint: 'Exclude unneeded files: .dockerignore.',
@@ -208,6 +237,7 @@ function tooManyUploads(limit: number): HoltError {
   })
 }
 
-function diskFull(): HoltError {
+/** Returns the error for a context that the disk has no room for. */
+export function diskFull(): HoltError {
   return new HoltError('disk_full', "The disk of the service's state directory has no room for this context.")
 }

@@ -1,5 +1,6 @@
 import type { Api } from '../api/api.ts'
 import { removeOldBuilds } from '../builds/remove-old-builds.ts'
+import { removeOrphans } from '../builds/remove-orphans.ts'
 import { removeOldRequests } from '../e2b/control/remove-old-requests.ts'
 import { pause } from '../foundation/async/pause.ts'
 import { filesMissingPattern } from '../foundation/rows/files-missing.ts'
@@ -51,6 +52,7 @@ export async function sweepForever(service: Api, clock: ClockWatch): Promise<voi
       if (cleans && (auditIsLong || count % sweepsPerAuditCleaning === 0)) auditIsLong = await oldAudit.removeSome()
       if (cleans && (eventsAreMany || count % sweepsPerCleaning === 0)) eventsAreMany = await removeOldEvents(service)
       if (cleans && count % sweepsPerCleaning === 0) await cleanRows(service)
+      if (isInFleet && count % sweepsPerCleaning === 0) await removeOrphans(service)
       if (count % sweepsPerCleaning === 0) {
         service.collector.request()
         service.store.refillReserve()

@@ -24,6 +24,8 @@ import { type ArtifactObjects, FleetArtifacts } from './artifact-rows/fleet-arti
 import { ObjectCollector } from './artifact-rows/object-collector.ts'
 import { storeExisting } from './artifact-rows/store-existing.ts'
 import { StoreSource } from './artifacts/store-source.ts'
+import { buildVerbs, cancelElsewhere } from './builds/build-verbs.ts'
+import { QueuedBuilds } from './builds/queued-builds.ts'
 import { KeptDuties } from './duties/kept-duties.ts'
 import { notifyOfOthers } from './events/notify-of-others.ts'
 import { type OpenPeers, openPeers } from './forwarding/open-peers.ts'
@@ -48,6 +50,7 @@ import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
 import { renewWorkerRights } from './trust/worker-role.ts'
+import { usageElsewhere, usageVerbs } from './usage/usage-verb.ts'
 
 /** The time for a host that stops to say so, in milliseconds. */
 const leaveMs = 1_000
@@ -199,6 +202,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       keepMoves(service, {
         beatMs: times.beatMs,
         resumeElsewhere: resumeElsewhere(service, { owners, peers: () => peers }),
+        builds: new QueuedBuilds(service, () => peers),
       }),
     leave: async () => {
       await inTime(ended, leaveMs)
@@ -208,7 +212,13 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         own: lease,
         directory: new HostPeers(store, hosts),
         owners,
-        verbs: { ...moveVerbs(service), ...childVerbs(service), ...runningVerb(service.records) },
+        verbs: {
+          ...moveVerbs(service),
+          ...childVerbs(service),
+          ...buildVerbs(service),
+          ...usageVerbs(service),
+          ...runningVerb(service.records),
+        },
         take: (owned) => takeFor(service, owned),
         address,
         places,
@@ -218,6 +228,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       })
       artifacts?.fetchWith(peers.fetcher)
       service.forkHosts.makeChild = childrenElsewhere(service, () => peers)
+      service.usage.elsewhere = usageElsewhere(service, () => peers)
+      service.builds.otherHosts.readContext = peers.readContext
+      service.builds.otherHosts.cancel = cancelElsewhere(service, () => peers)
       service.records.askRunner = askRunnerBy(() => peers)
       return peers
     },

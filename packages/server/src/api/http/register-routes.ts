@@ -1,4 +1,4 @@
-import type { CreateRuntime, IdKind, Route, RouteName } from '@holt/protocol'
+import type { IdKind, Route, RouteName } from '@holt/protocol'
 import { makeId, routes } from '@holt/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -33,6 +33,7 @@ import { answerPlaced, placeRequest } from './place-request.ts'
 import { type KeptFor, readJson } from './read-json.ts'
 import type { RequestAccounts } from './request-accounts.ts'
 import { sendAnswer } from './send-answer.ts'
+import { wantedThing } from './wanted-thing.ts'
 
 /** A call before its types are narrowed to one route. */
 type AnyCall = Call<RouteName, Api>
@@ -176,11 +177,11 @@ async function answerRequest(service: Api, incoming: Incoming): Promise<Answered
   const here = () => answerHere(service, incoming, parsed)
   if (forwarder === null || route.runsOn !== 'placed' || caller === null) return here()
   if (isVouched) return answerPlaced(service, entry, here)
-  const create = parsed.body as CreateRuntime
+  const wanted = await wantedThing(service, { ...incoming, caller, params: parsed.params, body: parsed.body })
   const admitted = { route, caller, entry, end, request, reply }
   const send = (owned: Owned, sent: Buffer) => forwardTo(service, forwarder, { ...admitted, owned, body: sent })
   const { headers, id: requestId } = request
-  return placeRequest(service, forwarder, { caller, entry, requestId, headers, create, json, send }, here)
+  return placeRequest(service, forwarder, { caller, entry, requestId, headers, wanted, json, send }, here)
 }
 
 /** Answers a parsed request on this host. */

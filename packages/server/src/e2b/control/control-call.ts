@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import type { CreateRuntime, IdKind, Scope } from '@holt/protocol'
+import type { IdKind, Scope } from '@holt/protocol'
 import type { z } from 'zod'
 import type { Api } from '../../api/api.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import type { WantedThing } from '../../foundation/wire/forwarder.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 
 /** A request of the control plane: authenticated, authorised and parsed. */
@@ -33,9 +34,10 @@ export interface ControlRoute {
   readonly reads: boolean
   readonly handle: (call: ControlCall<never, never>) => Promise<E2bAnswer>
   /**
-   * Returns the runtime that the request wants, by which a host is chosen. Absent: it creates none.
+   * Returns the runtime or build that the request makes, by which a host is chosen. Absent: it
+   * makes none.
    */
-  readonly creates?: (call: ControlCall<never, never>) => Promise<CreateRuntime>
+  readonly makes?: (call: ControlCall<never, never>) => Promise<WantedThing>
   /** True if a paused runtime resumes for the request. */
   readonly wakes: boolean
 }
@@ -47,7 +49,7 @@ interface Definition<Body, Query> {
   readonly body?: Body
   readonly query?: Query
   readonly handle: (call: ControlCall<Parsed<Body>, Parsed<Query>>) => Promise<E2bAnswer>
-  readonly creates?: (call: ControlCall<Parsed<Body>, Parsed<Query>>) => Promise<CreateRuntime>
+  readonly makes?: (call: ControlCall<Parsed<Body>, Parsed<Query>>) => Promise<WantedThing>
   readonly wakes?: boolean
 }
 
@@ -57,13 +59,13 @@ export function route<Body extends z.ZodType | undefined, Query extends z.ZodTyp
   body,
   query,
   handle,
-  creates,
+  makes,
   wakes = false,
 }: Definition<Body, Query>): ControlRoute {
   // The parsed parts of a call are those of its own schemas.
-  const untyped = { handle, ...(creates === undefined ? {} : { creates }) } as unknown as Pick<
+  const untyped = { handle, ...(makes === undefined ? {} : { makes }) } as unknown as Pick<
     ControlRoute,
-    'handle' | 'creates'
+    'handle' | 'makes'
   >
   return { scope, body: body ?? null, query: query ?? null, reads: scope.endsWith(':read'), wakes, ...untyped }
 }

@@ -45,7 +45,7 @@ import {
 import { sandboxLines, sandboxLogs } from './sandbox-logs.ts'
 import { metricsOfSandboxes, sandboxMetrics } from './sandbox-metrics.ts'
 import { listReadySnapshots, snapshotSandbox } from './sandbox-snapshots.ts'
-import { startBuild } from './start-build.ts'
+import { startBuild, wantedBuild } from './start-build.ts'
 import { answerBuildLogs, answerBuildStatus } from './template-build-status.ts'
 import { answerTemplate, listAllTemplates, listTemplatesPage, publishTemplate } from './template-lists.ts'
 import { addTags, listTags, removeTags } from './template-tags.ts'
@@ -62,13 +62,13 @@ export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'
     scope: 'runtime:write',
     body: NewSandbox,
     handle: (call) => createSandbox(call, usualTimeout),
-    creates: (call) => wantedRuntime(call, usualTimeout),
+    makes: async (call) => ({ type: 'runtime', create: await wantedRuntime(call, usualTimeout) }),
   }),
   createSandboxV1: route({
     scope: 'runtime:write',
     body: NewSandbox,
     handle: (call) => createSandbox(call, timeoutV1),
-    creates: (call) => wantedRuntime(call, timeoutV1),
+    makes: async (call) => ({ type: 'runtime', create: await wantedRuntime(call, timeoutV1) }),
   }),
   listSandboxes: route({ scope: 'runtime:read', query: ListSandboxes, handle: listSandboxes }),
   listSandboxesV1: route({ scope: 'runtime:read', query: ListSandboxesV1, handle: listRunning }),
@@ -106,7 +106,7 @@ export const controlHandlers: Readonly<Record<Exclude<ControlRouteName, 'health'
   listSnapshots: route({ scope: 'runtime:read', query: ListSnapshots, handle: listReadySnapshots }),
   requestBuild: route({ scope: 'template:write', body: NewTemplate, handle: requestBuild }),
   findFiles: route({ scope: 'template:write', handle: answerFiles }),
-  startBuild: route({ scope: 'template:write', body: StartBuild, handle: startBuild }),
+  startBuild: route({ scope: 'template:write', body: StartBuild, handle: startBuild, makes: wantedBuild }),
   buildStatus: route({ scope: 'template:read', query: StatusQuery, handle: answerBuildStatus }),
   buildLogs: route({ scope: 'template:read', query: BuildLogsQuery, handle: answerBuildLogs }),
   listTemplates: route({ scope: 'template:read', handle: listAllTemplates }),

@@ -1,10 +1,12 @@
+import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { makeId } from '@holt/protocol'
 import { type Entry, readTar, writeTar } from '@holt/tar'
 import type { Api } from '../../api/api.ts'
+import { bringContext } from '../../builds/bring-context.ts'
 import { storeContext } from '../../builds/store-context.ts'
 import type { FilesRef } from './upload-grants.ts'
-import { filesMissing, findFiles, openFiles, type UploadedFiles } from './uploaded-files.ts'
+import { filesMissing, findFiles } from './uploaded-files.ts'
 
 /** The uploads of a build. */
 interface Gathered {
@@ -19,10 +21,10 @@ export async function gatherContext(service: Api, { projectId, hashes, gone }: G
   if (hashes.length === 0) return null
   const contextId = makeId('context')
   try {
-    const files: UploadedFiles[] = []
+    const paths: string[] = []
     // One after the other, so that nothing is held after a hash that is missing.
-    for (const hash of hashes) files.push(await holdFiles(service, { projectId, hash, holder: contextId }))
-    const body = Readable.from(writeTar(entriesOf(files)))
+    for (const hash of hashes) paths.push(await holdFiles(service, { projectId, hash, holder: contextId, gone }))
+    const body = Readable.from(writeTar(entriesOf(paths)))
     const row = await storeContext(service, { projectId, contextId, body, gone })
     return row.context_id
   } finally {
@@ -30,17 +32,20 @@ export async function gatherContext(service: Api, { projectId, hashes, gone }: G
   }
 }
 
-/** Returns the files of a hash, which nothing removes until the holder releases them. */
-async function holdFiles(service: Api, { holder, ...ref }: FilesRef & { readonly holder: string }) {
+/** Returns the path of the files of a hash, which stay until the holder releases them. */
+async function holdFiles(
+  service: Api,
+  { holder, gone, ...ref }: FilesRef & { readonly holder: string; readonly gone: AbortSignal },
+): Promise<string> {
   const files = await findFiles(service, ref)
   if (files === null) throw filesMissing(ref.hash)
-  service.holds.hold(holder, files.contextId)
-  return files
+  service.holds.hold(holder, files.context_id)
+  return bringContext(service, files, gone)
 }
 
-async function* entriesOf(files: readonly { readonly path: string }[]): AsyncGenerator<Entry> {
-  for (const [index, file] of files.entries())
-    for await (const entry of readTar(openFiles(file))) yield below(String(index), entry)
+async function* entriesOf(paths: readonly string[]): AsyncGenerator<Entry> {
+  for (const [index, path] of paths.entries())
+    for await (const entry of readTar(createReadStream(path))) yield below(String(index), entry)
 }
 
 /** Returns an entry below a directory. Links inside an upload stay inside it. */

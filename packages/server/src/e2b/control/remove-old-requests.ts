@@ -1,6 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
 import type { Api } from '../../api/api.ts'
-import { orNone } from './left-files.ts'
 import { RequestedBuilds } from './requested-builds.ts'
 import { removeOldUploads } from './uploaded-files.ts'
 
@@ -10,29 +8,21 @@ import { removeOldUploads } from './uploaded-files.ts'
  */
 export async function removeOldRequests(service: Api): Promise<void> {
   const { store, builds } = service
-  const { paths } = builds
-  // The directories are listed first, so that a new project is never taken for a deleted one.
-  const withFiles = new Set([...(await namesIn(paths.requests)), ...(await namesIn(paths.uploads))])
-  if (withFiles.size === 0) return
+  // The notes are listed first, so that a new project is never taken for a deleted one.
+  const withNotes = await builds.notes.projects()
+  if (withNotes.length === 0) return
   const rows = await store.db
     .selectFrom('projects')
     .select('project_id')
-    .where('project_id', 'in', [...withFiles])
+    .where('project_id', 'in', withNotes)
     .where('deleted_at', 'is', null)
     .execute()
   const projects = new Set(rows.map(({ project_id }) => project_id))
   const requests = new RequestedBuilds(service)
-  for (const projectId of withFiles) {
+  for (const projectId of withNotes) {
     if (projects.has(projectId)) {
       await requests.sweep(projectId)
       await removeOldUploads(service, projectId)
-    } else {
-      const dirs = [paths.requestsOf(projectId), paths.uploadsOf(projectId)]
-      await Promise.all(dirs.map((dir) => rm(dir, { recursive: true, force: true })))
-    }
+    } else await builds.notes.removeAll(projectId)
   }
-}
-
-async function namesIn(dir: string): Promise<readonly string[]> {
-  return readdir(dir).catch(orNone<string[]>([]))
 }

@@ -1,16 +1,13 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { StepOrigin } from '@holt/e2b'
 import { idSchema, isIdParam, makeId } from '@holt/protocol'
 import { z } from 'zod'
 import type { Api } from '../../api/api.ts'
-import { writeDurably } from '../../foundation/config/write-durably.ts'
+import type { NotePlace, NotesOf } from '../../builds/build-notes.ts'
 import { limitReached } from '../../foundation/errors/limit-reached.ts'
 import { idNotFound } from '../../foundation/errors/not-found.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import { dayMs } from '../../foundation/time/day.ts'
 import { clientTemplateId } from '../sandbox/client-template-id.ts'
-import { isLeftover, orNone } from './left-files.ts'
 
 /** The time for which a build waits for its start, in milliseconds. */
 const waitsMs = dayMs
@@ -60,9 +57,8 @@ type Known = Pick<RequestedBuild, 'templateId' | 'name' | 'tag'> & {
 }
 
 /**
- * Keeps the builds that clients request, in files beside the other state of builds. A file lasts
- * from the request, which comes before the build of Holt, until some days after the start. Each
- * project has its own directory.
+ * Keeps the builds that clients request, in notes. A note lasts from the request, which comes
+ * before the build of Holt, until some days after the start.
  */
 export class RequestedBuilds {
   readonly #builds: Api['builds']
@@ -111,8 +107,9 @@ export class RequestedBuilds {
 
   /** Writes a request whole, so that a reader sees the old one or the new one. */
   async write(build: RequestedBuild): Promise<void> {
-    await mkdir(this.#dirOf(build.projectId), { recursive: true, mode: 0o700 })
-    await writeDurably(this.#pathOf(build), JSON.stringify(build))
+    const { projectId, name, buildId } = build
+    const place = placeOf(projectId, { clientId: clientTemplateId(projectId, name), buildId })
+    await this.#builds.notes.write(place, JSON.stringify(build))
   }
 
   /**
@@ -124,7 +121,7 @@ export class RequestedBuilds {
     { clientId, buildId }: { readonly clientId: string; readonly buildId: string },
   ): Promise<RequestedBuild> {
     const isKnown = idSchema('template').safeParse(clientId).success && isIdParam('build_id', buildId)
-    const build = isKnown ? await this.#read(this.#fileOf(projectId, clientId, buildId)) : null
+    const build = isKnown ? await this.#read(placeOf(projectId, { clientId, buildId })) : null
     if (build === null || this.#isOver(build)) throw idNotFound('build_not_found', buildId)
     return build
   }
@@ -140,67 +137,56 @@ export class RequestedBuilds {
    */
   async sweep(projectId: string): Promise<readonly Known[]> {
     const waiting: Known[] = []
-    const started: (Known & { readonly path: string; readonly at: number })[] = []
+    const started: (Known & { readonly place: NotePlace; readonly at: number })[] = []
     // One after the other, and without their steps: together they may have a hundred MiB.
     for (const name of await this.#names(projectId)) {
-      const path = join(this.#dirOf(projectId), name)
-      const build = await this.#read(path)
-      const isOld = build === null ? await this.#isUseless(path) : this.#isOver(build)
-      if (isOld) await rm(path, { force: true })
-      else if (build !== null) {
+      const place = { ...notesOf(projectId), name }
+      const build = await this.#read(place)
+      if (build === null || this.#isOver(build)) await this.#builds.notes.remove(place)
+      else {
         const { templateId, name: of, tag } = build
         const known = { templateId, name: of, tag, startedAs: build.started?.buildId ?? null }
         if (build.started === null) waiting.push(known)
-        else started.push({ ...known, path, at: build.started.at })
+        else started.push({ ...known, place, at: build.started.at })
       }
     }
     const newest = started.toSorted((one, other) => other.at - one.at)
-    for (const { path } of newest.slice(maxStarted)) await rm(path, { force: true })
+    for (const { place } of newest.slice(maxStarted)) await this.#builds.notes.remove(place)
     return [...newest.slice(0, maxStarted).toReversed(), ...waiting]
   }
 
   async #names(projectId: string): Promise<readonly string[]> {
-    return readdir(this.#dirOf(projectId)).catch(orNone<string[]>([]))
+    return this.#builds.notes.names(notesOf(projectId))
   }
 
   /** Returns a request. Returns null if there is none, or if it is damaged. */
-  async #read(path: string): Promise<RequestedBuild | null> {
-    if (!isWhole(path)) return null
-    const text = await readFile(path, 'utf8').catch(orNone<string | null>(null))
+  async #read(place: NotePlace): Promise<RequestedBuild | null> {
+    const text = await this.#builds.notes.read(place)
     if (text === null) return null
     const parsed = RequestedBuild.safeParse(storedJson(text))
-    if (!parsed.success) this.#log.error({ path }, 'the request of a build is damaged and counts as missing')
+    if (!parsed.success)
+      this.#log.error({ note: place.name }, 'the request of a build is damaged and counts as missing')
     return parsed.data ?? null
-  }
-
-  /** Returns true if nobody writes to a file without a request any more. */
-  async #isUseless(path: string): Promise<boolean> {
-    return isWhole(path) || (await isLeftover(path))
   }
 
   #isOver({ requestedAt, started }: RequestedBuild): boolean {
     return this.#now() > (started === null ? requestedAt + waitsMs : started.at + keptMs)
   }
+}
 
-  #dirOf(projectId: string): string {
-    return this.#builds.paths.requestsOf(projectId)
-  }
+function notesOf(projectId: string): NotesOf {
+  return { kind: 'requests', projectId }
+}
 
-  #pathOf({ projectId, name, buildId }: RequestedBuild): string {
-    return this.#fileOf(projectId, clientTemplateId(projectId, name), buildId)
-  }
-
-  #fileOf(projectId: string, clientId: string, buildId: string): string {
-    return join(this.#dirOf(projectId), `${clientId}.${buildId}.json`)
-  }
+/** Returns the place of a request, by the ids that its client knows. */
+function placeOf(
+  projectId: string,
+  { clientId, buildId }: { readonly clientId: string; readonly buildId: string },
+): NotePlace {
+  return { ...notesOf(projectId), name: `${clientId}.${buildId}.json` }
 }
 
 /** Returns the id of Holt's build of a request. */
 export function builtBy({ buildId, started }: RequestedBuild): string {
   return started?.buildId ?? buildId
-}
-
-/** Returns true for the path of a request, and false for one that is being written. */
-function isWhole(path: string): boolean {
-  return path.endsWith('.json')
 }

@@ -30,13 +30,16 @@ export async function sandboxMetrics({
   return { status: 200, json: looks.map((look) => metricOf(row, look)) }
 }
 
-/** Returns the present measurement of each of some sandboxes that run. */
+/**
+ * Returns the present measurement of each of some sandboxes that run. Their hosts are asked. A host
+ * that does not answer adds none.
+ */
 export async function metricsOfSandboxes({
   service,
   caller: { projectId },
   query,
 }: ControlCall<unknown, z.output<typeof MetricsOfQuery>>): Promise<E2bAnswer> {
-  requireUsage(service)
+  if (service.usage.elsewhere === null) requireUsage(service)
   const ids = query.sandbox_ids
   const rows = await service.store.db
     .selectFrom('runtimes')
@@ -46,18 +49,43 @@ export async function metricsOfSandboxes({
     .where('runtime_id', 'in', ids.length === 0 ? [''] : ids)
     .execute()
   const sandboxes: Record<string, SandboxMetric> = {}
-  for (const row of rows) {
-    const now = await service.usage.now(row.runtime_id)
-    if (now !== null) sandboxes[row.runtime_id] = metricOf(row, now)
+  const byHost = Map.groupBy(rows, ({ host_id }) => host_id)
+  const looks = await Promise.all(
+    [...byHost].map(([hostId, own]) => looksOf(service, hostId, { projectId, rows: own })),
+  )
+  for (const { runtimeId, look } of looks.flat()) {
+    const row = rows.find(({ runtime_id }) => runtime_id === runtimeId)
+    if (row !== undefined) sandboxes[runtimeId] = metricOf(row, look)
   }
   return { status: 200, json: { sandboxes } }
 }
+
+/** Returns the present measurements of the sandboxes of one host. */
+async function looksOf(
+  { usage, thisHost }: Api,
+  hostId: string | null,
+  { projectId, rows }: { readonly projectId: string; readonly rows: readonly RuntimeRow[] },
+): Promise<readonly { readonly runtimeId: string; readonly look: MeasuredLook }[]> {
+  const ids = rows.map(({ runtime_id }) => runtime_id)
+  if (hostId !== thisHost.hostId && hostId !== null && usage.elsewhere !== null) {
+    const far = await usage.elsewhere(hostId, { projectId, ids })
+    return far.map((look) => ({ runtimeId: look.runtimeId, look }))
+  }
+  const found: { runtimeId: string; look: MeasuredLook }[] = []
+  for (const runtimeId of ids) {
+    const look = await usage.now(runtimeId)
+    if (look !== null) found.push({ runtimeId, look })
+  }
+  return found
+}
+
+type MeasuredLook = Pick<RatedLook, 'at' | 'rate' | 'memoryBytes' | 'diskBytes'>
 
 function requireUsage({ engine }: Api): void {
   if (engine.ability('usage') === null)
     throw new HoltError('not_supported_here', 'This host does not measure the usage of sandboxes.')
 }
 
-function metricOf(row: RuntimeRow, look: RatedLook): SandboxMetric {
+function metricOf(row: RuntimeRow, look: MeasuredLook): SandboxMetric {
   return { timestamp: moment(look.at), timestampUnix: Math.floor(look.at / 1000), ...measuredUse(row, look) }
 }

@@ -1,5 +1,5 @@
 import { type ControlMatch, E2bError, isAbsentPath, matchControl, readQuery, uploadPath } from '@holt/e2b'
-import { type CreateRuntime, HoltError, makeId } from '@holt/protocol'
+import { HoltError, makeId } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { recognise } from '../../api/http/connections.ts'
 import { goneSignal } from '../../api/http/gone-signal.ts'
@@ -12,7 +12,7 @@ import type { Caller } from '../../foundation/request/caller.ts'
 import { clientAddress } from '../../foundation/request/client-address.ts'
 import { actFor, noteCaller } from '../../foundation/request/request-context.ts'
 import { vouchOf } from '../../foundation/request/vouch.ts'
-import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
+import type { Forwarder, Owned, WantedThing } from '../../foundation/wire/forwarder.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import { admitCaller } from '../../tenancy/auth/admit-caller.ts'
 import { requireScope } from '../../tenancy/auth/authenticate.ts'
@@ -52,9 +52,9 @@ export async function serveControl(
   const authorization = sentKey(asked)
   const rateHeaders: Record<string, string> = {}
   const caller = await callerOf(service, asked, (told) => void Object.assign(rateHeaders, told))
-  const isPlaced = forwarder !== null && route.creates !== undefined
+  const isPlaced = forwarder !== null && route.makes !== undefined
   const owned = forwarder === null ? null : ownedBy(route, caller, match.params)
-  asked.isPlaced = route.creates !== undefined && vouchOf(asked.request.socket) !== null
+  asked.isPlaced = route.makes !== undefined && vouchOf(asked.request.socket) !== null
   const held = isPlaced || owned !== null || asked.isPlaced
   const entry = auditControl(service, { match, route, caller, asked, held })
   noteCaller(caller)
@@ -132,20 +132,20 @@ async function answerRequest(
   const here = () => answerHere(service, incoming, parsed)
   if (asked.isPlaced) return answerPlaced(service, incoming.entry, here)
   if (placed === null) return here()
-  const create = await wantedBy(route, callOf(service, incoming, parsed)({ newId: makeId }))
-  if (create === null) return here()
+  const wanted = await wantedBy(route, callOf(service, incoming, parsed)({ newId: makeId }))
+  if (wanted === null) return here()
   const { forwarder, ...forwarded } = placed
   const send = (owned: Owned, sent: Buffer) => forwardControl(service, forwarder, { ...forwarded, owned, body: sent })
   const { caller, entry } = forwarded
   const { requestId, request } = asked
   const { headers } = request
-  return placeRequest(service, forwarder, { caller, entry, requestId, headers, create, json, send }, here)
+  return placeRequest(service, forwarder, { caller, entry, requestId, headers, wanted, json, send }, here)
 }
 
-/** Returns the runtime that a create wants. Null: it wants none, and the answer says why. */
-async function wantedBy({ creates }: ControlRoute, call: ControlCall<never, never>): Promise<CreateRuntime | null> {
+/** Returns the thing that a request makes. Null: it makes none, and the answer says why. */
+async function wantedBy({ makes }: ControlRoute, call: ControlCall<never, never>): Promise<WantedThing | null> {
   try {
-    return (await creates?.(call)) ?? null
+    return (await makes?.(call)) ?? null
   } catch (error) {
     if (error instanceof HoltError || error instanceof E2bError) return null
     throw error

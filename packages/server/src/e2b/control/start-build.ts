@@ -10,10 +10,12 @@ import {
   translateSteps,
 } from '@holt/e2b'
 import { CreateBuild } from '@holt/protocol'
+import { buildHome } from '../../builds/build-home.ts'
 import { createBuild } from '../../builds/create-build.ts'
 import { buildRow } from '../../builds/find-build.ts'
 import { imageToUse } from '../../builds/pull-agent-template.ts'
 import type { BuildRow } from '../../foundation/store/build-tables.ts'
+import type { WantedThing } from '../../foundation/wire/forwarder.ts'
 import type { E2bAnswer } from '../answers/write-answer.ts'
 import type { ControlCall } from './control-call.ts'
 import { e2bConfig } from './e2b-config.ts'
@@ -39,16 +41,25 @@ type Call = ControlCall<StartBuild, unknown>
 
 /** Starts a requested build: translates its steps, and hands them to Holt's builder. */
 export function startBuild(call: Call): Promise<E2bAnswer> {
-  const { params } = call
-  const buildId = buildIdOf(params.buildID ?? '') ?? params.buildID ?? ''
+  const { buildId } = idsOf(call.params)
   return starts.run(buildId, () => startOnce(call, buildId))
+}
+
+/** Returns the build that a start makes, by which its host is chosen. */
+export async function wantedBuild({ service, caller: { projectId }, params }: Call): Promise<WantedThing> {
+  const requested = await new RequestedBuilds(service).get(projectId, idsOf(params))
+  return { type: 'build', homeKey: buildHome(projectId, requested.name) }
+}
+
+function idsOf({ templateID = '', buildID = '' }: Call['params']) {
+  return { clientId: templateID, buildId: buildIdOf(buildID) ?? buildID }
 }
 
 async function startOnce(call: Call, buildId: string): Promise<E2bAnswer> {
   const { service, caller, params, body } = call
   const { projectId } = caller
   const requests = new RequestedBuilds(service)
-  const requested = await requests.get(projectId, { clientId: params.templateID ?? '', buildId })
+  const requested = await requests.get(projectId, idsOf(params))
   // A service that was killed may have written the start and made no build.
   if (requested.started !== null && (await startedRow(service, requested)) !== undefined)
     throw new E2bError(409, 'This build was started already')

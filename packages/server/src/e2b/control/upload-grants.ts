@@ -1,6 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { E2bError, uploadPath } from '@holt/e2b'
 import { z } from 'zod'
 import type { Api } from '../../api/api.ts'
@@ -55,17 +53,13 @@ export async function readGrant({ portSecret, now, store }: Api, token: string):
 }
 
 /**
- * Marks an address as used, for this process and later ones. Throws 403 if it was used already.
+ * Marks an address as used, for all processes and hosts. Throws 403 if it was used already.
  * Returns a function that makes it valid again, for an upload that has failed.
  */
 export async function useGrant({ builds }: Api, { project, until, id }: UploadGrant): Promise<() => Promise<void>> {
-  const dir = builds.paths.uploadsOf(project)
-  await mkdir(dir, { recursive: true, mode: 0o700 })
-  const mark = join(dir, `used-${until}-${id}`)
-  await writeFile(mark, '', { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'EEXIST' ? new E2bError(403, 'The address of this upload was used already') : error
-  })
-  return () => rm(mark, { force: true })
+  const mark = { kind: 'uploads', projectId: project, name: `used-${until}-${id}` } as const
+  if (!(await builds.notes.add(mark))) throw new E2bError(403, 'The address of this upload was used already')
+  return () => builds.notes.remove(mark)
 }
 
 /** Returns the time at which the mark of a used address is over, or null for another file. */

@@ -1,53 +1,41 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readdir, readFile, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { E2bError, uploadPath } from '@holt/e2b'
 import { HoltError, makeId } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
+import type { Note, NotePlace } from '../../builds/build-notes.ts'
 import { storeContext } from '../../builds/store-context.ts'
-import { writeDurably } from '../../foundation/config/write-durably.ts'
+import type { BuildContextRow } from '../../foundation/store/build-tables.ts'
 import { RequestEnd } from '../../foundation/wire/request-end.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
 import { writeAnswer } from '../answers/write-answer.ts'
-import { isLeftover, orNone } from './left-files.ts'
 import { endOfMark, type FilesRef, readGrant, useGrant } from './upload-grants.ts'
 
 /** The maximum number of hashes of a project. Several may name the same files. */
 const maxHashes = 1000
 
-/** The files of a hash: a context, which counts as every context of the project does. */
-export interface UploadedFiles {
-  readonly contextId: string
-  /** The path of their tar. */
-  readonly path: string
-}
-
-/** Returns the path of the file that names the context of a hash. */
-function placeOf({ builds }: Api, { projectId, hash }: FilesRef): string {
+/** Returns the place of the note that names the context of a hash. */
+function placeOf({ projectId, hash }: FilesRef): NotePlace {
   // A hash is a text of the client.
-  return join(builds.paths.uploadsOf(projectId), createHash('sha256').update(hash).digest('hex'))
+  return { kind: 'uploads', projectId, name: createHash('sha256').update(hash).digest('hex') }
 }
 
-/** Returns the files of a hash, which are kept for another day. Null if they are not here. */
-export async function findFiles(service: Api, ref: FilesRef): Promise<UploadedFiles | null> {
+/**
+ * Returns the files of a hash, which are kept for another day: a context, which counts as every
+ * context of the project does. Null: there are none.
+ */
+export async function findFiles(service: Api, ref: FilesRef): Promise<BuildContextRow | null> {
   const { builds, store, now } = service
-  const contextId = await readFile(placeOf(service, ref), 'utf8').catch(orNone<string | null>(null))
+  const contextId = await builds.notes.read(placeOf(ref))
   if (contextId === null) return null
   const row = await store.db
     .updateTable('build_contexts')
     .set({ used_at: now() })
     .where('project_id', '=', ref.projectId)
     .where('context_id', '=', contextId)
-    .returning('context_id')
+    .returningAll()
     .executeTakeFirst()
-  return row === undefined ? null : { contextId, path: builds.paths.context(contextId) }
-}
-
-/** Opens the tar of the files of a hash. */
-export function openFiles({ path }: { readonly path: string }): AsyncIterable<Uint8Array> {
-  return createReadStream(path)
+  return row ?? null
 }
 
 /** Answers the upload of files. The path is the permission, for one upload. */
@@ -66,7 +54,7 @@ export async function serveUpload(service: Api, accounts: RequestAccounts, asked
   const giveBack = await useGrant(service, grant)
   try {
     const row = await storeContext(service, { projectId, contextId: makeId('context'), body: request, gone })
-    await writeDurably(placeOf(service, { projectId, hash }), row.context_id)
+    await service.builds.notes.write(placeOf({ projectId, hash }), row.context_id)
   } catch (error) {
     await giveBack()
     throw error
@@ -79,18 +67,13 @@ export async function serveUpload(service: Api, accounts: RequestAccounts, asked
  * of addresses that are over.
  */
 export async function removeOldUploads({ builds, store, now }: Api, projectId: string): Promise<void> {
-  const dir = builds.paths.uploadsOf(projectId)
-  const names = await readdir(dir).catch(orNone<string[]>([]))
-  const hashes: { readonly path: string; readonly contextId: string; readonly at: number }[] = []
-  for (const name of names) {
-    const path = join(dir, name)
-    const until = endOfMark(name)
-    if (until !== null) {
-      if (until < now()) await rm(path, { force: true })
-    } else if (/^[0-9a-f]{64}$/.test(name)) {
-      const info = await stat(path).catch(orNone(null))
-      if (info !== null) hashes.push({ path, contextId: await readFile(path, 'utf8'), at: info.mtimeMs })
-    } else if (await isLeftover(path)) await rm(path, { force: true })
+  const { notes } = builds
+  const of = { kind: 'uploads', projectId } as const
+  const hashes: Note[] = []
+  for (const note of await notes.list(of)) {
+    const until = endOfMark(note.name)
+    if (until === null) hashes.push(note)
+    else if (until < now()) await notes.remove({ ...of, name: note.name })
   }
   const rows = await store.db
     .selectFrom('build_contexts')
@@ -98,9 +81,11 @@ export async function removeOldUploads({ builds, store, now }: Api, projectId: s
     .where('project_id', '=', projectId)
     .execute()
   const present = new Set(rows.map(({ context_id }) => context_id))
-  const newest = hashes.filter(({ contextId }) => present.has(contextId)).toSorted((one, other) => other.at - one.at)
+  const newest = hashes
+    .filter(({ text }) => present.has(text))
+    .toSorted((one, other) => other.changedAt - one.changedAt)
   const kept = new Set(newest.slice(0, maxHashes))
-  for (const hash of hashes) if (!kept.has(hash)) await rm(hash.path, { force: true })
+  for (const hash of hashes) if (!kept.has(hash)) await notes.remove({ ...of, name: hash.name })
 }
 
 /** Returns the error for files that a build reads and that are not here. */

@@ -11,7 +11,7 @@ const bytesPerMiB = 2 ** 20
  */
 export function measuredUse(
   row: Pick<RuntimeRow, 'cpu' | 'memory_mib' | 'disk_mib'>,
-  { rate, memoryBytes, diskBytes }: RatedLook,
+  { rate, memoryBytes, diskBytes }: Pick<RatedLook, 'rate' | 'memoryBytes' | 'diskBytes'>,
 ): SandboxUsage {
   const { cpuCount, memoryMB, diskSizeMB } = presentSize(row)
   return {

@@ -4,6 +4,7 @@ import type { FleetWire, Owned } from '../../foundation/wire/forwarder.ts'
 import type { Inside } from '../../inside/inside.ts'
 import { ArtifactFetcher } from '../artifacts/artifact-fetcher.ts'
 import type { ArtifactSource } from '../artifacts/artifact-source.ts'
+import { isForContext, readContext, serveContext } from '../artifacts/context-wire.ts'
 import { FetchMetrics } from '../artifacts/fetch-metrics.ts'
 import { PeerSource } from '../artifacts/peer-source.ts'
 import { rankPeers } from '../artifacts/rank-peers.ts'
@@ -54,6 +55,8 @@ export interface FleetParts {
 export interface OpenPeers extends FleetWire {
   /** Brings artifacts of other hosts and of the object store to this host. */
   readonly fetcher: ArtifactFetcher
+  /** Reads the tar of the context of a build from another host. */
+  readContext(hostId: string, contextId: string, signal: AbortSignal): AsyncIterable<Uint8Array>
   /** Asks another host to do something. Throws its error. */
   ask(hostId: string, path: string, question: unknown, signal: AbortSignal): Promise<unknown>
   /** Listens for other hosts. Resolves with the port. Call it when requests can be served. */
@@ -82,6 +85,7 @@ export async function openPeers(
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
   const placement = places === null ? null : openPlacement(service, { links, ownFirst: places === 'own' })
+  const contexts = { paths: service.builds.paths, log }
   let serve = (connection: Duplex): void => void connection.destroy()
   let listener: PeerListener | null = null
   return {
@@ -111,11 +115,13 @@ export async function openPeers(
         served(connection)
       }
     },
+    readContext: (hostId, contextId, signal) => readContext(links, { hostId, contextId }, signal),
     ask: (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal }),
     listen: async () => {
       const accept = { own, rows: owners, placement, log, protocol, serve, take }
       const known = { ...verbs, ...placement?.verbs }
       const answer = (asked: PeerStream) => {
+        if (asked.headers[':method'] === 'GET' && isForContext(asked)) return serveContext(contexts, asked)
         if (asked.headers[':method'] === 'GET') return artifacts.answer(asked)
         return asked.headers[':protocol'] === verbProtocol ? answerVerb(known, asked) : acceptForwarded(accept, asked)
       }

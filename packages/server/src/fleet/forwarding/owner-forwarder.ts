@@ -12,7 +12,7 @@ import {
   type Forwarder,
   HostRefused,
   type Owned,
-  type PlacedCreate,
+  type PlacedRequest,
 } from '../../foundation/wire/forwarder.ts'
 import { isRefusal, Refusals } from '../../foundation/wire/placed-refusals.ts'
 import { earlyHints } from '../../inside/ports/early-hints.ts'
@@ -57,7 +57,7 @@ export class OwnerForwarder implements Forwarder {
     this.#options = options
   }
 
-  place<Result>(placed: PlacedCreate<Result>): Promise<Result> {
+  place<Result>(placed: PlacedRequest<Result>): Promise<Result> {
     const { places } = this.#options
     return places === null ? placed.here() : places.place(placed)
   }

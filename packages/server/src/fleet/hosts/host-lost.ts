@@ -36,6 +36,6 @@ export const buildLost: FailureReason = {
   code: 'internal',
   step: null,
   message: 'The host of this build was lost.',
-  hint: 'Start the build again on another host.',
+  hint: 'Start the build again: another host runs it. If its context is not found, upload that again.',
   details: { reason: hostLostCode },
 }

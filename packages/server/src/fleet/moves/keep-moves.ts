@@ -12,15 +12,17 @@ interface MovesOptions {
   /** The interval of beats, in milliseconds. Looks are as frequent at least. */
   readonly beatMs: number
   readonly resumeElsewhere: ResumeElsewhere
+  /** Gives queued builds to other hosts. */
+  readonly builds: { look(): Promise<void> }
 }
 
 /**
- * Gives this host's paused runtimes to the fleet, and empties it while an operator wants that. Ends
- * when the service closes. Never rejects.
+ * Gives this host's paused runtimes to the fleet, and empties it of runtimes and queued builds
+ * while an operator wants that. Ends when the service closes. Never rejects.
  */
-export async function keepMoves(service: Runtimes, { beatMs, resumeElsewhere }: MovesOptions): Promise<void> {
+export async function keepMoves(service: Runtimes, { beatMs, resumeElsewhere, builds }: MovesOptions): Promise<void> {
   const { closing, thisHost, log } = service
-  const steps = [new Drain(service, resumeElsewhere), new Releases(service), new AwayLinks(service)]
+  const steps = [new Drain(service, resumeElsewhere), builds, new Releases(service), new AwayLinks(service)]
   while (!closing.aborted) {
     for (const step of steps) {
       if (thisHost.fenced || closing.aborted) continue

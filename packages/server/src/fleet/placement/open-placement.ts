@@ -6,6 +6,7 @@ import { askPeer, type PeerVerbs } from '../peers/peer-verbs.ts'
 import { CreateNeeds } from './create-need.ts'
 import { Need, OfferAnswer, offerPath } from './need.ts'
 import { OwnFacts } from './own-facts.ts'
+import { placeBuild } from './place-build.ts'
 import { PlacementMetrics } from './placement-metrics.ts'
 import { Placer } from './placer.ts'
 
@@ -54,12 +55,14 @@ export function openPlacement(
     },
     arrived: () => own.arrived(),
     keep: () => own.keep(closing),
-    place: async ({ projectId, create, requestId, here, there }) => {
-      const wanted = await needs.of(projectId, create)
+    place: async ({ projectId, wanted: thing, requestId, here, there }) => {
+      const toHost = (hostId: string) => there({ type: 'host', projectId, id: hostId })
+      const ways = { here, there: toHost }
+      if (thing.type === 'build') return placeBuild({ hosts, ownHostId: thisHost.hostId, ...thing }, ways)
+      const wanted = await needs.of(projectId, thing.create)
       // It has no source: every host refuses it in the same way.
       if (wanted === null) return here()
-      const toHost = (hostId: string) => there({ type: 'host', projectId, id: hostId })
-      return placer.place({ ...wanted, id: requestId }, { here, there: toHost })
+      return placer.place({ ...wanted, id: requestId }, ways)
     },
   }
 }

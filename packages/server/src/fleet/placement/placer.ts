@@ -23,8 +23,8 @@ export interface Wanted {
   readonly near?: readonly string[]
 }
 
-/** The ways to make a placed runtime. A host refuses with an error that `isRefusal` knows. */
-interface Ways<Result> {
+/** The ways to make a placed thing. A host refuses with an error that `isRefusal` knows. */
+export interface Ways<Result> {
   readonly here: () => Promise<Result>
   readonly there: (hostId: string) => Promise<Result>
 }

@@ -118,6 +118,7 @@ export const workerRights: RightsByTable = {
     delete: { rows: own },
   },
   build_contexts: everything(served),
+  build_notes: everything(served),
   build_cache: everything(own),
   build_mounts: everything(own),
   pulled_images: everything(own),

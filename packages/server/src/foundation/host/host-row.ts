@@ -74,6 +74,7 @@ export async function makeFirstHost(changes: Changes, host: NewHost): Promise<vo
       // A dump of a fleet may have rows of this host with a later epoch.
       .where(({ eb, or }) => or([eb('host_id', 'is', null), eb('host_id', '!=', hostId), eb('host_epoch', '!=', 1)]))
       .execute()
+  await changes.updateTable('build_contexts').set({ host_id: hostId }).execute()
   for (const kept of onDisk) {
     const [table] = kept
     await removeDoubles(changes, kept)

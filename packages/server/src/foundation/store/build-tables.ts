@@ -31,6 +31,8 @@ export interface BuildsTable {
   /** The host that runs the build, and its epoch then. */
   readonly host_id: string | null
   readonly host_epoch: number | null
+  /** The context of its request. */
+  readonly context_id: string | null
 }
 
 /** The requests of builds, without secret values. The oldest of a project are removed first. */
@@ -77,6 +79,17 @@ export interface BuildContextsTable {
   readonly entries: number
   readonly created_at: number
   readonly used_at: number
+  /** The host that has the file. Null: it was uploaded before there were hosts. */
+  readonly host_id: string | null
+}
+
+/** The notes about builds of E2B's clients that hosts of a fleet share (`BuildNotes`). */
+export interface BuildNotesTable {
+  readonly project_id: string
+  readonly kind: string
+  readonly name: string
+  readonly text: string
+  readonly changed_at: number
 }
 
 /** States of earlier builds, by the steps that led to them. */

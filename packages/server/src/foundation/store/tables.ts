@@ -11,6 +11,7 @@ import type {
   BuildContextsTable,
   BuildLogsTable,
   BuildMountsTable,
+  BuildNotesTable,
   BuildRequestsTable,
   BuildResourcesTable,
   BuildsTable,
@@ -495,6 +496,7 @@ export interface Tables {
   readonly build_requests: BuildRequestsTable
   readonly build_resources: BuildResourcesTable
   readonly build_contexts: BuildContextsTable
+  readonly build_notes: BuildNotesTable
   readonly build_cache: BuildCacheTable
   readonly build_mounts: BuildMountsTable
   readonly pulled_images: PulledImagesTable

@@ -53,13 +53,18 @@ export interface ForwardedUpgrade extends Forwardable {
   readonly upgrade: string
 }
 
-/** A create on its way to the host that makes the runtime. */
-export interface PlacedCreate<Result> {
+/** The thing that a placed request makes. Builds with the same key have the same host. */
+export type WantedThing =
+  | { readonly type: 'runtime'; readonly create: CreateRuntime }
+  | { readonly type: 'build'; readonly homeKey: string }
+
+/** A request on its way to the host that makes a runtime or runs a build. */
+export interface PlacedRequest<Result> {
   readonly projectId: string
-  readonly create: CreateRuntime
+  readonly wanted: WantedThing
   /** The id of the request. */
   readonly requestId: string
-  /** Makes the runtime on this host. */
+  /** Makes the thing on this host. */
   readonly here: () => Promise<Result>
   /** Sends the request to a host. */
   readonly there: (owned: Owned) => Promise<Result>
@@ -80,10 +85,11 @@ export class HostRefused extends Error {
 /** Sends requests to the hosts that own their runtimes and builds. */
 export interface Forwarder {
   /**
-   * Makes a runtime on the host that placement chooses. If a host has no room, the next one is
-   * tried, three at most. Throws the last refusal, or `unavailable` if no host is ready.
+   * Makes a runtime, or starts a build, on the host that placement chooses. If a host has no room,
+   * the next one is tried, three at most. Throws the last refusal, or `unavailable` if no host is
+   * ready.
    */
-  place<Result>(placed: PlacedCreate<Result>): Promise<Result>
+  place<Result>(placed: PlacedRequest<Result>): Promise<Result>
   /**
    * Returns true if another host owns a thing, or shall resume a paused runtime without an owner.
    * False: this host answers, also with a 404.

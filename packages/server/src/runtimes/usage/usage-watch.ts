@@ -36,6 +36,17 @@ export interface UsageNow extends RatedLook {
   readonly processes: number | null
 }
 
+/** The present use of a runtime of another host. */
+export interface FarUsage extends Pick<RatedLook, 'at' | 'rate' | 'memoryBytes' | 'diskBytes'> {
+  readonly runtimeId: string
+}
+
+/** Asks another host for the present use of runtimes. A host that does not answer tells none. */
+export type UsageElsewhere = (
+  hostId: string,
+  runtimes: { readonly projectId: string; readonly ids: readonly string[] },
+) => Promise<readonly FarUsage[]>
+
 /**
  * Measures each runtime every ten seconds and keeps the last hour in memory, until the runtime or
  * the process ends. A frozen runtime uses nothing new and is not measured.
@@ -43,6 +54,8 @@ export interface UsageNow extends RatedLook {
 export class UsageWatch {
   readonly #service: () => Runtimes
   readonly #watched = new Map<string, Watched>()
+  /** Null: there are no other hosts. */
+  elsewhere: UsageElsewhere | null = null
 
   constructor(service: () => Runtimes) {
     this.#service = service

@@ -4,6 +4,7 @@ import { KeyedLock } from '@holt/async'
 import { makeId } from '@holt/protocol'
 import { expect, test, vi } from 'vitest'
 import type { Api } from '../../../src/api/api.ts'
+import { FileNotes } from '../../../src/builds/file-notes.ts'
 import { BuildPaths } from '../../../src/builds/paths.ts'
 import { removeOldRequests } from '../../../src/e2b/control/remove-old-requests.ts'
 import { RequestedBuilds } from '../../../src/e2b/control/requested-builds.ts'
@@ -20,7 +21,7 @@ async function setUp() {
   const store = await openTestStore(stateDir)
   await store.db.insertInto('projects').values({ project_id: 'p', name: 'p', created_at: 1 }).execute()
   const paths = new BuildPaths(stateDir)
-  const builds = { paths, creates: new KeyedLock() }
+  const builds = { paths, creates: new KeyedLock(), notes: new FileNotes(paths) }
   const log = { error: vi.fn() }
   const service = { store, now: () => now, builds, log } as unknown as Api
   return { store, paths, service, log, requests: new RequestedBuilds(service) }

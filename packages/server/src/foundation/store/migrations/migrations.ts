@@ -23,6 +23,7 @@ import { drains } from './0023-drains.ts'
 import { spread } from './0025-spread.ts'
 import { requestRunners } from './0026-request-runners.ts'
 import { workerErrands } from './0027-worker-errands.ts'
+import { fleetBuilds } from './0029-fleet-builds.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -55,4 +56,5 @@ export const migrations: readonly string[] = [
   spread,
   requestRunners,
   workerErrands,
+  fleetBuilds,
 ]
