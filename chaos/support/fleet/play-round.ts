@@ -76,7 +76,10 @@ export async function playRound(world: RoundsWorld, fault: FleetFault): Promise<
     await mustAsk(world.chance.pick(world.fleet.hosts), 'DELETE', `${runtimesPath}/${id}`)
     voices.noteEnd(id, 'it was deleted')
   }
-  for (const { runtime_id, ended_at } of rows) if (ended_at === null) await removeFromProject(world, runtime_id)
+  for (const { runtime_id, ended_at } of rows) {
+    if (ended_at === null) await removeFromProject(world, runtime_id)
+    world.past.add(runtime_id)
+  }
   const heard = [...speakers.keys(), sleeper.id]
   for (const id of heard) world.figures.voices += voices.count(id)
   expect(voices.faults(heard)).toEqual([])

@@ -28,6 +28,8 @@ export interface RoundsWorld extends AsyncDisposable {
   readonly checked: CheckedFleet
   readonly watch: QuotaWatch
   readonly canaries: Canaries
+  /** The runtimes of the project that earlier rounds have ended. */
+  readonly past: Set<string>
   /** The events of the project so far. */
   readonly events: object[]
   /** The things of each host before the first round. */
@@ -55,9 +57,13 @@ export async function makeWorld(fleet: Fleet, chance: Chance): Promise<RoundsWor
   }
   const url = fleet.cluster.url('holt')
   const watch = new QuotaWatch(url, { projectId, limit: runtimesMax })
-  const runtimeRows = () => ask(url, `SELECT * FROM runtimes WHERE project_id = '${projectId}' ORDER BY runtime_id`)
+  const past = new Set<string>()
+  const runtimeRows = async () => {
+    const rows = await ask(url, `SELECT * FROM runtimes WHERE project_id = '${projectId}' ORDER BY runtime_id`)
+    return rows.filter(({ runtime_id }) => !past.has(runtime_id))
+  }
   return {
-    ...{ fleet, chance, key, watch, canaries },
+    ...{ fleet, chance, key, watch, canaries, past },
     checked: { hosts: fleet.hosts.map((host) => entryOf(host, key)), patienceMs, runtimeRows },
     events: [],
     before: new Map(fleet.hosts.map((host) => [host, belongingsOf(host)])),
