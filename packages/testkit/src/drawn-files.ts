@@ -33,7 +33,8 @@ export const drawnFiles: Readonly<Record<DrawnList, readonly string[]>> = {
     ...inPackage('server', [
       ...['fleet/artifacts/artifact-fetcher', 'fleet/artifact-rows/artifacts-travel'],
       ...['fleet/forwarding/forwarded-routes', 'fleet/forwarding/forwarded-upgrades'],
-      ...['fleet/forwarding/lost-owners', 'fleet/forwarding/two-versions', 'fleet/forwarding/whole-fleet'],
+      ...['fleet/forwarding/lost-owners', 'fleet/forwarding/messages-of-others'],
+      ...['fleet/forwarding/two-versions', 'fleet/forwarding/whole-fleet'],
       ...['fleet/hosts/verdict', 'fleet/moves/drain', 'fleet/moves/drain-of-many', 'fleet/moves/lost-pauses'],
       ...['fleet/moves/moves.property', 'fleet/moves/paused-runtimes', 'fleet/placement/placed-creates'],
       ...['fleet/rounds/rounds', 'fleet/stored-artifacts/stored-artifacts'],
