@@ -145,6 +145,30 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
     expect(await budget(1)).toBe('')
   })
 
+  test('evictions of guards alone are told to hosts, by a webhook that refuses nothing', async () => {
+    const on = ['guard.evictions.enabled=true', 'guard.evictions.tlsSecret=cert', 'guard.evictions.caBundle=QUJD']
+    const webhook = await manifest('ValidatingWebhookConfiguration', 'holt-fleet-evictions', ...on)
+    for (const line of [
+      'failurePolicy: Ignore',
+      'caBundle: QUJD',
+      'service: {name: fleet-evictions, namespace: holt, port: 443, path: /}',
+      "expression: request.name.startsWith('holt-guard-')",
+      'resources: [pods/eviction]',
+    ])
+      expect(webhook).toContain(line)
+    const host = await manifest('DaemonSet', 'fleet', ...on)
+    expect(host).toContain('{name: HOLT_KUBERNETES_EVICTIONS, value: /etc/holt/evictions}')
+    expect(host).toContain('secretName: "cert"')
+    expect((await render(...given)).out).not.toContain('HOLT_KUBERNETES_EVICTIONS')
+    for (const [wrong, message] of [
+      ['tlsSecret', 'guard.evictions.tlsSecret is empty'],
+      ['caBundle', 'guard.evictions.caBundle is empty'],
+    ] as const) {
+      const { code, out } = await render(...given, ...on.filter((value) => !value.includes(wrong)))
+      expect([code, out]).toEqual([1, expect.stringContaining(message)])
+    }
+  })
+
   test('monitoring needs the Prometheus Operator, and is off without a wish', async () => {
     expect((await render(...given)).out).not.toContain('monitoring.coreos.com')
     const on = ['monitoring.serviceMonitor=true', 'monitoring.prometheusRule=true', 'monitoring.keySecret=scrape']

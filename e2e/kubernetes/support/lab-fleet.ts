@@ -88,6 +88,21 @@ export class LabFleet {
     return new Holt({ url: `http://${address}:4658`, apiKey: JSON.parse(text).key })
   }
 
+  /** Returns a client of the Service, as clients in the cluster use it, with the key of a front. */
+  async clientOfService(): Promise<Holt> {
+    const path = 'jsonpath={.spec.clusterIP}'
+    const address = await this.#lab.asked('-n', namespace, 'get', 'service', 'fleet', '-o', path)
+    const cat = ['exec', 'deployment/fleet-front', '--', 'cat', '/var/lib/holt/credentials.json']
+    const text = await this.#lab.asked('-n', namespace, ...cat)
+    return new Holt({ url: `http://${address}`, apiKey: JSON.parse(text).key })
+  }
+
+  /** Returns the ids of the hosts that have left the fleet by themselves. */
+  async leftHosts(): Promise<readonly string[]> {
+    const select = "SELECT host_id FROM hosts WHERE state = 'gone' ORDER BY host_id"
+    return (await ask(this.#lab.env.DATABASE_URL ?? '', select)).map(({ host_id }) => host_id)
+  }
+
   /** Waits until the host on a Node is ready. */
   async ready(node: string): Promise<void> {
     const isReady = async () => {

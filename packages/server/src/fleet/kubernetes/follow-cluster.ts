@@ -4,6 +4,7 @@ import type { Duties } from '../../foundation/host/duties.ts'
 import type { Log } from '../../foundation/log.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { SeenHosts } from '../hosts/seen-hosts.ts'
+import { type EvictionListenerOptions, evictionPort, listenForEvictions } from './eviction-listener.ts'
 import { followNode, readNode } from './follow-node.ts'
 import type { KubernetesApi } from './kubernetes-api.ts'
 import { judgeLostNodes } from './lost-nodes.ts'
@@ -39,7 +40,20 @@ export async function followCluster(parts: ClusterParts, closing: AbortSignal): 
     const spec = { ...found, image: settings.guardImage }
     work.push(new NodeGuard({ store, api, hostId, spec, log }).keep(closing))
   }
+  if (settings.evictionsDir !== null)
+    work.push(hearOfEvictions({ ...parts, dir: settings.evictionsDir, namespace: found.namespace }, closing))
   await Promise.all(work)
+}
+
+/** Listens for evictions of guards until the signal is aborted. Never rejects. */
+async function hearOfEvictions(parts: Omit<EvictionListenerOptions, 'port'>, closing: AbortSignal): Promise<void> {
+  try {
+    const listener = await listenForEvictions({ ...parts, port: evictionPort })
+    closing.addEventListener('abort', () => listener.close(), { once: true })
+    if (closing.aborted) listener.close()
+  } catch (err) {
+    parts.log.error({ err }, 'evictions of guards are not heard of: a drain of a Node waits for its runtimes')
+  }
 }
 
 /** The Node of a host, and the namespace of its pod. */

@@ -32,8 +32,14 @@ export interface FollowedHost {
   readonly log: Log
 }
 
-/** Reads this host's Node. Throws if the API server does not answer with it. */
-export async function readNode({ api, settings }: Pick<FollowedHost, 'api' | 'settings'>): Promise<NodeFacts> {
+/** Reads a Node, such as this host's. Throws if the API server does not answer with it. */
+export async function readNode({
+  api,
+  settings,
+}: {
+  readonly api: KubernetesApi
+  readonly settings: Pick<KubernetesConfig, 'node'>
+}): Promise<NodeFacts> {
   const { status, json } = await api.ask('GET', pathOf(settings.node))
   if (status !== 200) throw new Error(`the API server answers ${status} for the Node ${settings.node}`)
   return nodeFactsOf(json)

@@ -8,9 +8,17 @@ export interface GuardSpec {
 /** The label by which a budget finds the guard of its Node. */
 const guardLabel = 'holt.dev/guard'
 
+/** The beginning of the names of guards. */
+const guardPrefix = 'holt-guard-'
+
 /** Returns the name of the guard of a Node, and of its budget. */
 export function guardName({ node }: Pick<GuardSpec, 'node'>): string {
-  return `holt-guard-${node.name}`
+  return `${guardPrefix}${node.name}`
+}
+
+/** Returns the Node of a guard, by the name of the pod; null: it is no guard. */
+export function nodeOfGuard(pod: string): string | null {
+  return pod.startsWith(guardPrefix) ? pod.slice(guardPrefix.length) : null
 }
 
 /**

@@ -8,6 +8,8 @@ export interface KubernetesConfig {
   readonly drainOnCordon: boolean
   /** The container image of guard pods; null: this host makes none. */
   readonly guardImage: string | null
+  /** The directory with the certificate of the webhook for evictions; null: there is none. */
+  readonly evictionsDir: string | null
 }
 
 const flag = z.enum(['0', '1'], 'must be 0 or 1').default('0')
@@ -34,6 +36,14 @@ export const kubernetesSettings = {
     .describe(
       'The container image of guard pods, which keep a Node from being drained while its host has runtimes. It needs `sleep`. Without it there are no guard pods.',
     ),
+  HOLT_KUBERNETES_EVICTIONS: z
+    .string()
+    .max(4096)
+    .regex(/^\/[^\0]*$/, 'must be an absolute path')
+    .optional()
+    .describe(
+      'A directory with `tls.crt` and `tls.key`. With it, port 4660 is a webhook for evictions of guards: an attempt to evict one drains the host. The Helm chart sets it.',
+    ),
 }
 
 /** Returns the settings of Kubernetes that do not fit together, each with a message. */
@@ -58,5 +68,6 @@ export function kubernetesOf(data: z.output<z.ZodObject<typeof kubernetesSetting
     node: data.HOLT_KUBERNETES_NODE,
     drainOnCordon: data.HOLT_KUBERNETES_DRAIN_ON_CORDON === '1',
     guardImage: data.HOLT_KUBERNETES_GUARD_IMAGE ?? null,
+    evictionsDir: data.HOLT_KUBERNETES_EVICTIONS ?? null,
   }
 }

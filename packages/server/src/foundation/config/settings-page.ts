@@ -61,6 +61,7 @@ const groups: readonly Group[] = [
       'HOLT_KUBERNETES_NODE',
       'HOLT_KUBERNETES_DRAIN_ON_CORDON',
       'HOLT_KUBERNETES_GUARD_IMAGE',
+      'HOLT_KUBERNETES_EVICTIONS',
     ],
   },
   {

@@ -30,7 +30,7 @@ async function startFollowed(settings: Partial<ClusterParts['settings']> = {}): 
   const told: object[] = []
   const parts: ClusterParts = {
     api: cluster.api,
-    settings: { node: 'one', drainOnCordon: false, guardImage: null, ...settings },
+    settings: { node: 'one', drainOnCordon: false, guardImage: null, evictionsDir: null, ...settings },
     store,
     hosts: { rows: [], opinion: { suspects: [], lost: [], tooMany: false } },
     duties: { holds: () => false },

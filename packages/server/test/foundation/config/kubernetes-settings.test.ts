@@ -6,11 +6,16 @@ const pod = { KUBERNETES_SERVICE_HOST: '10.96.0.1', HOLT_KUBERNETES: '1', HOLT_K
 const store = { HOLT_OBJECT_STORE: 's3://holt?endpoint=http://10.1.2.9:9000&region=us-east-1' }
 
 test('a host in a pod follows its Node', () => {
-  const image = { HOLT_KUBERNETES_DRAIN_ON_CORDON: '1', HOLT_KUBERNETES_GUARD_IMAGE: 'registry.lan:5000/holt:1' }
-  expect(parseConfig({ ...fleet, ...store, ...pod, ...image }).kubernetes).toEqual({
+  const guard = {
+    HOLT_KUBERNETES_GUARD_IMAGE: 'registry.lan:5000/holt:1',
+    HOLT_KUBERNETES_EVICTIONS: '/etc/holt/evictions',
+  }
+  const given = { ...guard, HOLT_KUBERNETES_DRAIN_ON_CORDON: '1' }
+  expect(parseConfig({ ...fleet, ...store, ...pod, ...given }).kubernetes).toEqual({
     node: 'one',
     drainOnCordon: true,
     guardImage: 'registry.lan:5000/holt:1',
+    evictionsDir: '/etc/holt/evictions',
   })
 })
 
