@@ -33,13 +33,29 @@ export interface LeafOptions {
  * Makes a server certificate that an authority signs. The result contains the certificate alone,
  * without the authority's.
  */
-export async function signLeaf(
+export async function signLeaf(authority: CertifiedKey, options: LeafOptions): Promise<CertifiedKey> {
+  const { publicKey, privateKey } = await webcrypto.subtle.generateKey(ecdsa, true, ['sign', 'verify'])
+  return {
+    certificatePem: await certify(authority, publicKey, options),
+    privateKeyPem: await pemOfPrivateKey(privateKey),
+  }
+}
+
+/**
+ * Signs a certificate for a public key: SPKI of ECDSA over P-256 in DER. Returns it in PEM. Throws
+ * if the key has another form. The caller checks that the subject has the private key.
+ */
+export async function signPublicKey(authority: CertifiedKey, spki: Uint8Array, options: LeafOptions): Promise<string> {
+  return certify(authority, await webcrypto.subtle.importKey('spki', spki, ecdsa, true, ['verify']), options)
+}
+
+async function certify(
   authority: CertifiedKey,
+  publicKey: webcrypto.CryptoKey,
   { names, backdatedMs, validMs, isAlsoForClients = false }: LeafOptions,
-): Promise<CertifiedKey> {
+): Promise<string> {
   const issuer = new X509Certificate(authority.certificatePem)
   const signingKey = await importKey(authority.privateKeyPem)
-  const keys = await webcrypto.subtle.generateKey(ecdsa, true, ['sign', 'verify'])
   const now = Date.now()
   const [first] = names
   const certificate = await X509CertificateGenerator.create({
@@ -48,7 +64,7 @@ export async function signLeaf(
     issuer: issuer.subject,
     notBefore: new Date(now - backdatedMs),
     notAfter: new Date(now + validMs),
-    publicKey: keys.publicKey,
+    publicKey,
     signingKey,
     signingAlgorithm: ecdsa,
     extensions: [
@@ -59,14 +75,11 @@ export async function signLeaf(
         ...(isAlsoForClients ? [ExtendedKeyUsage.clientAuth] : []),
       ]),
       new SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns', value }))),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await SubjectKeyIdentifierExtension.create(publicKey),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   })
-  return {
-    certificatePem: `${certificate.toString('pem')}\n`,
-    privateKeyPem: await pemOfPrivateKey(keys.privateKey),
-  }
+  return `${certificate.toString('pem')}\n`
 }
 
 function importKey(pem: string): Promise<webcrypto.CryptoKey> {

@@ -28,7 +28,7 @@ import { buildVerbs, cancelElsewhere } from './builds/build-verbs.ts'
 import { QueuedBuilds } from './builds/queued-builds.ts'
 import { KeptDuties } from './duties/kept-duties.ts'
 import { notifyOfOthers } from './events/notify-of-others.ts'
-import { type OpenPeers, openPeers } from './forwarding/open-peers.ts'
+import { type FleetParts, type OpenPeers, openPeers } from './forwarding/open-peers.ts'
 import { RowOwners } from './forwarding/row-owners.ts'
 import { askRunnerBy, runningVerb } from './forwarding/running-requests.ts'
 import { Beats } from './hosts/beats.ts'
@@ -49,7 +49,7 @@ import { joinAddress } from './peers/peer-directory.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
-import { renewWorkerRights } from './trust/worker-role.ts'
+import { makeWorkerRole, renewWorkerRights } from './trust/worker-role.ts'
 import { usageElsewhere, usageVerbs } from './usage/usage-verb.ts'
 
 /** The time for a host that stops to say so, in milliseconds. */
@@ -225,6 +225,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         others: () => hosts.answering().filter((id) => id !== hostId),
         guard: (connection) => clients.add(connection, lease),
         artifactStore: stored === null ? null : new StoreSource(stored),
+        joins: joinsOf(service),
       })
       artifacts?.fetchWith(peers.fetcher)
       service.forkHosts.makeChild = childrenElsewhere(service, () => peers)
@@ -264,6 +265,14 @@ async function keepCollecting(service: Inside, objects: ArtifactObjects): Promis
     markLost: (ids) => markLost(service, ids),
   })
   await collector.keep({ duties, closing })
+}
+
+/** Returns the parts with which workers join at this host. None join at a worker. */
+function joinsOf({ config, store }: Inside): NonNullable<FleetParts['joins']> | null {
+  const { databaseUrl, fleet } = config
+  return databaseUrl === null || fleet?.role === 'worker'
+    ? null
+    : { databaseUrl, makeRole: (hostId) => makeWorkerRole(store, hostId) }
 }
 
 /** Returns the duties that a host can do. A front cannot run the builds of base templates. */

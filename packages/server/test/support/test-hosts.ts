@@ -21,7 +21,8 @@ export class TestDirectory implements PeerDirectory {
 
   /** Adds a host that listens on a port of loopback, or changes it. */
   put(hostId: string, port: number, more: Partial<PeerHost> = {}): void {
-    this.hosts.set(hostId, { hostId, address: `127.0.0.1:${port}`, isGone: false, protocol: hostProtocol, ...more })
+    const usual = { isGone: false, trust: 'entry', protocol: hostProtocol } as const
+    this.hosts.set(hostId, { hostId, address: `127.0.0.1:${port}`, ...usual, ...more })
   }
 }
 
@@ -82,7 +83,7 @@ export async function linksOf(
     trust = 'entry',
   }: { readonly hostId?: string; readonly times?: Partial<PeerTimes>; readonly trust?: HostTrust } = {},
 ): Promise<PeerLinks> {
-  if (!directory.hosts.has(hostId)) directory.put(hostId, 1)
+  if (!directory.hosts.has(hostId)) directory.put(hostId, 1, { trust })
   const { log } = keepingLog()
   const certificate = await certificateOf(authority, hostId, { trust })
   const links = new PeerLinks({ certificate, directory, log, times: { ...peerTimes, ...times } })

@@ -18,6 +18,8 @@ import { answerVerb, askPeer, type PeerVerbs, verbProtocol } from '../peers/peer
 import { hostProtocol, type ProtocolRange } from '../peers/protocol-range.ts'
 import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
+import { joinDoor } from '../trust/join-door.ts'
+import { certificateVerb, type JoinParts } from '../trust/join-verbs.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
 import { OwnerCache, type OwnerRows } from './owner-cache.ts'
@@ -45,6 +47,8 @@ export interface FleetParts {
   readonly artifactStore?: ArtifactSource | null
   /** The verbs of this host for others. Default: none. */
   readonly verbs?: PeerVerbs
+  /** The parts with which this host lets workers join. Default: none may. */
+  readonly joins?: Pick<JoinParts, 'databaseUrl' | 'makeRole'> | null
   /** The time limits of connections. Default: the usual ones. */
   readonly times?: PeerTimes
   /** The versions of the protocol that this host speaks. Default: those of this service. */
@@ -77,7 +81,7 @@ export async function openPeers(
 ): Promise<OpenPeers> {
   const { store, engine, masterKeys, log, now, monotonic, metrics } = service
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
-  const { take = async () => true, verbs = {}, protocol = hostProtocol } = parts
+  const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null } = parts
   const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
   const sign = () => signHostCertificate(authority, own.hostId)
   const certificate = await HostCertificate.keep({ trust: 'entry', sign, log })
@@ -119,13 +123,15 @@ export async function openPeers(
     ask: (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal }),
     listen: async () => {
       const accept = { own, rows: owners, placement, log, protocol, serve, take }
-      const known = { ...verbs, ...placement?.verbs }
+      const joinParts = joins === null ? null : { ...joins, service, authority }
+      const known = { ...verbs, ...placement?.verbs, ...(joinParts === null ? {} : certificateVerb(joinParts)) }
       const answer = (asked: PeerStream) => {
         if (asked.headers[':method'] === 'GET' && isForContext(asked)) return serveContext(contexts, asked)
         if (asked.headers[':method'] === 'GET') return artifacts.answer(asked)
         return asked.headers[':protocol'] === verbProtocol ? answerVerb(known, asked) : acceptForwarded(accept, asked)
       }
-      listener = await PeerListener.open({ ...address, certificate, directory, log, now, times, answer })
+      const strangers = joinParts === null ? {} : { answerStranger: joinDoor(joinParts) }
+      listener = await PeerListener.open({ ...address, certificate, directory, log, now, times, answer, ...strangers })
       return listener.port
     },
     close: async () => {

@@ -8,9 +8,9 @@ import type { SeenHosts } from './seen-hosts.ts'
 /** The hosts of the table, as the connections between hosts need them. */
 export class HostPeers implements PeerDirectory {
   readonly #store: Pick<Store, 'db'>
-  readonly #hosts: SeenHosts
+  readonly #hosts: Pick<SeenHosts, 'rows'>
 
-  constructor(store: Pick<Store, 'db'>, hosts: SeenHosts) {
+  constructor(store: Pick<Store, 'db'>, hosts: Pick<SeenHosts, 'rows'>) {
     this.#store = store
     this.#hosts = hosts
   }
@@ -21,7 +21,7 @@ export class HostPeers implements PeerDirectory {
     // It may have joined, or started again, since the last read.
     const row = await this.#store.db
       .selectFrom('hosts')
-      .select(['host_id', 'address', 'state', 'protocol_min', 'protocol_max'])
+      .select(['host_id', 'address', 'state', 'trust', 'protocol_min', 'protocol_max'])
       .where('host_id', '=', hostId)
       .executeTakeFirst()
     return row === undefined ? null : peerOf(row)
@@ -34,6 +34,9 @@ function isSettled(row: HostRow): boolean {
 }
 
 /** A lost host counts as gone until it starts again: nobody believes what it says of callers. */
-function peerOf(row: Pick<HostRow, 'host_id' | 'address' | 'state' | 'protocol_min' | 'protocol_max'>): PeerHost {
-  return { hostId: row.host_id, address: row.address, isGone: isJudged(row), protocol: rangeOfRow(row) }
+function peerOf(
+  row: Pick<HostRow, 'host_id' | 'address' | 'state' | 'trust' | 'protocol_min' | 'protocol_max'>,
+): PeerHost {
+  const { host_id: hostId, address, trust } = row
+  return { hostId, address, isGone: isJudged(row), trust, protocol: rangeOfRow(row) }
 }

@@ -57,24 +57,25 @@ export function otherIdentity(
 }
 
 /**
- * Checks that a proved host is in the directory, is not gone, and has the address of the
- * connection. Throws `NoPeer` if not.
+ * Checks that a proved host is in the directory with its trust, is not gone, and has the address of
+ * the connection. Throws `NoPeer` if not.
  */
 export async function requireMember(
   directory: PeerDirectory,
-  { hostId, validUntil }: ProvedPeer,
+  { hostId, trust, validUntil }: ProvedPeer,
   { address, now }: { readonly address: string | undefined; readonly now: number },
 ): Promise<void> {
   if (validUntil <= now) throw new NoPeer('the certificate of the host has expired')
   const host = await directory.find(hostId)
   if (host === null) throw new NoPeer('the host is not in the directory')
   if (host.isGone) throw new NoPeer('the host is gone')
+  if (host.trust !== trust) throw new NoPeer(`the host is ${host.trust}, and its certificate says ${trust}`)
   if (!isSameAddress(splitAddress(host.address)?.host ?? '', address ?? ''))
     throw new NoPeer(`the host has the address ${host.address}`)
 }
 
 /** Returns true if two texts are the same IP address, also if one is mapped to IPv6. */
-function isSameAddress(one: string, other: string): boolean {
+export function isSameAddress(one: string, other: string): boolean {
   const [known, given] = [unmapped(one), unmapped(other)]
   const [knownFamily, givenFamily] = [isIP(known), isIP(given)]
   if (knownFamily === 0 || knownFamily !== givenFamily) return false

@@ -1,4 +1,4 @@
-import { type CertifiedKey, signLeaf } from '@holt/egress'
+import { type CertifiedKey, type LeafOptions, signLeaf, signPublicKey } from '@holt/egress'
 import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import type { Log } from '../../foundation/log.ts'
 import { backdatedMs, peerDomain } from './peer-authority.ts'
@@ -35,9 +35,23 @@ export async function signHostCertificate(
   hostId: string,
   trust: HostTrust = 'entry',
 ): Promise<HostCredentials> {
-  const names = [peerNameOf(hostId, trust)] as const
-  const leaf = await signLeaf(authority, { names, backdatedMs, validMs, isAlsoForClients: true })
+  const leaf = await signLeaf(authority, leafOf(hostId, trust))
   return { ca: authority.certificatePem, cert: leaf.certificatePem, key: leaf.privateKeyPem }
+}
+
+/**
+ * Signs a certificate of one day for the public key of a worker. Returns it in PEM. Throws if the
+ * key is not SPKI of ECDSA over P-256.
+ */
+export function signWorkerCertificate(
+  authority: CertifiedKey,
+  { hostId, publicKey }: { readonly hostId: string; readonly publicKey: Uint8Array },
+): Promise<string> {
+  return signPublicKey(authority, publicKey, leafOf(hostId, 'worker'))
+}
+
+function leafOf(hostId: string, trust: HostTrust): LeafOptions {
+  return { names: [peerNameOf(hostId, trust)], backdatedMs, validMs, isAlsoForClients: true }
 }
 
 /** The parts of a certificate that is kept new. */

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { PeerAddress } from '../../foundation/config/peer-settings.ts'
+import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import type { ProtocolRange } from './protocol-range.ts'
 
 /** Another host of the fleet, as the directory knows it. */
@@ -11,6 +12,8 @@ export interface PeerHost {
   readonly isGone: boolean
   /** The versions of the protocol between hosts that it speaks. */
   readonly protocol: ProtocolRange
+  /** The trust that the directory gives it. A certificate with another one proves nothing. */
+  readonly trust: HostTrust
 }
 
 /** The hosts of the fleet. */

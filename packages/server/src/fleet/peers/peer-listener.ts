@@ -15,6 +15,7 @@ import { NoPeer, namedPeer, type ProvedPeer, requireMember } from './check-peer.
 import type { HostCertificate } from './host-certificate.ts'
 import type { PeerDirectory } from './peer-directory.ts'
 import { pingForever } from './ping-forever.ts'
+import { type StrangerStream, Strangers } from './strangers.ts'
 import {
   connectionWindowBytes,
   type PeerTimes,
@@ -61,18 +62,21 @@ export interface PeerListenerOptions {
   readonly times?: PeerTimes
   /** Answers a stream. A rejection is a failure of the service. */
   readonly answer: (stream: PeerStream) => Promise<void>
+  /** Answers a stream of a machine without a certificate. Default: it is refused. */
+  readonly answerStranger?: (stream: StrangerStream) => Promise<void>
 }
 
 /**
  * Listens for other hosts of the fleet: HTTP/2 over TLS 1.3, with a client certificate of the
  * fleet's authority. A host is checked against the directory at each stream, so that one that is
- * gone loses its connections.
+ * gone loses its connections. A machine without a certificate reaches `answerStranger` alone.
  */
 export class PeerListener {
   readonly #server: Http2SecureServer
   readonly #options: PeerListenerOptions
   readonly #handshakes = new Handshakes(maxHandshakes)
   readonly #sessions = new Map<ServerHttp2Session, string>()
+  readonly #strangers = new Strangers()
 
   private constructor(server: Http2SecureServer, options: PeerListenerOptions) {
     this.#server = server
@@ -92,7 +96,9 @@ export class PeerListener {
       ...options.certificate.current,
       minVersion: tlsVersion,
       requestCert: true,
-      rejectUnauthorized: true,
+      // TLS ends a handshake without a certificate itself, unless strangers may connect. Then it is
+      // checked before the first stream.
+      rejectUnauthorized: options.answerStranger === undefined,
       ALPNProtocols: ['h2'],
       handshakeTimeout: handshakeMs,
       // An answer in several frames would wait for an acknowledgement.
@@ -125,6 +131,7 @@ export class PeerListener {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     this.#handshakes.close()
+    this.#strangers.close()
     for (const session of this.#sessions.keys()) session.destroy()
     await closed
   }
@@ -135,6 +142,7 @@ export class PeerListener {
     let peer: ProvedPeer
     // The socket of a connection that has ended cannot be read.
     const address = session.socket.remoteAddress
+    if (this.#admitStranger(session, address)) return
     try {
       peer = namedPeer(session.socket as TLSSocket)
     } catch (err) {
@@ -154,6 +162,19 @@ export class PeerListener {
       stream.on('error', () => stream.destroy())
       void this.#answer({ session, peer, address }, { hostId: peer.hostId, trust: peer.trust, stream, headers })
     })
+  }
+
+  /** Admits a connection without a certificate. Returns false if it has one, or is refused. */
+  #admitStranger(session: ServerHttp2Session, address: string | undefined): boolean {
+    const { answerStranger, log } = this.#options
+    const hasNone = Object.keys((session.socket as TLSSocket).getPeerCertificate()).length === 0
+    if (answerStranger === undefined || !hasNone) return false
+    const answer = (asked: StrangerStream) =>
+      void answerStranger(asked).catch((err: unknown) => {
+        log.debug({ err, peer: address }, 'a machine without a certificate was not answered')
+        asked.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+      })
+    return this.#strangers.admit(session, { address, answer })
   }
 
   async #answer({ session, peer, address }: AdmittedSession, asked: PeerStream): Promise<void> {

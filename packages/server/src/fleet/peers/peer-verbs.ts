@@ -1,3 +1,4 @@
+import type { ServerHttp2Stream } from 'node:http2'
 import { type ErrorCode, errorCatalogue, HoltError } from '@holt/protocol'
 import { z } from 'zod'
 import type { HostTrust } from '../../foundation/host/host-trust.ts'
@@ -52,7 +53,11 @@ export async function askPeer(
 ): Promise<unknown> {
   const opened = await links.open(hostId, 'small', { headers: { ':protocol': verbProtocol, ':path': path }, signal })
   if (opened.type === 'refused') throw new HoltError('unavailable', `The other host refused with ${opened.status}.`)
-  const { connection } = opened
+  return askOver(opened.connection, question, signal)
+}
+
+/** Asks over an accepted stream, and returns the answer. Throws the error of the host. */
+export async function askOver(connection: PeerConnection, question: unknown, signal: AbortSignal): Promise<unknown> {
   const leave = () => connection.destroy()
   signal.addEventListener('abort', leave)
   try {
@@ -85,14 +90,23 @@ export async function answerVerb(verbs: PeerVerbs, { hostId, trust, stream, head
     return
   }
   const answer = typeof verb === 'function' ? verb : verb.answer
+  await answerQuestion(stream, (question, signal) => answer(question, signal, { hostId, trust }), maxBytes)
+}
+
+/** Answers the question of a stream, which has `most` bytes at most. */
+export async function answerQuestion(
+  stream: ServerHttp2Stream,
+  answer: (question: unknown, signal: AbortSignal) => Promise<unknown>,
+  most: number,
+): Promise<void> {
   stream.respond({ ':status': 200 })
   const connection = new PeerConnection(stream)
   const left = new AbortController()
   connection.once('close', () => left.abort(new Error('the other host has given up')))
   // The other host may give up before it has asked.
-  const text = await readAll(connection).catch(() => '')
+  const text = await readAll(connection, most).catch(() => '')
   if (text === '' || connection.destroyed) return void connection.destroy()
-  const told = await answer(JSON.parse(text), left.signal, { hostId, trust }).then(
+  const told = await answer(JSON.parse(text), left.signal).then(
     (result) => ({ answer: result ?? null, failure: null }),
     (error: unknown) => {
       const {
@@ -107,12 +121,12 @@ export async function answerVerb(verbs: PeerVerbs, { hostId, trust, stream, head
   if (!connection.destroyed) connection.end(JSON.stringify(told))
 }
 
-async function readAll(connection: PeerConnection): Promise<string> {
+async function readAll(connection: PeerConnection, most = maxBytes): Promise<string> {
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of connection as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > maxBytes) throw new Error('the message of another host is too long')
+    if (bytes > most) throw new Error('the message of another host is too long')
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

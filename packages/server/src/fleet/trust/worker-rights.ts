@@ -175,5 +175,6 @@ export const workerRights: RightsByTable = {
     update: { columns: ['host_id', 'host_epoch', 'turn'], rows: `name = 'base_templates'`, into: own },
   },
   worker_errands: nothing,
+  join_tokens: nothing,
   store_facts: { select: { columns: 'all', rows: all } },
 }

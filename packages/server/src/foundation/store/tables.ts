@@ -418,8 +418,23 @@ interface HostsTable {
    * The time at which runtimes that cannot move end, while the host drains. Null: there is none.
    */
   readonly drain_until: Generated<number | null>
+  /** The trust of the other hosts in it. A front sets that of a worker. */
+  readonly trust: Generated<'entry' | 'worker'>
+  /** The public key of a worker: SPKI in base64. Null for an entry. */
+  readonly public_key: Generated<string | null>
   readonly joined_at: number
   readonly seen_at: number
+}
+
+/** The tokens with which workers join the fleet. A used or revoked token has no row. */
+interface JoinTokensTable {
+  readonly token_id: string
+  /** The SHA-256 of the secret, in hex. */
+  readonly digest: string
+  /** 1 if the first join uses the token up. */
+  readonly is_single_use: number
+  readonly created_at: number
+  readonly expires_at: number
 }
 
 /** The host that does each duty of the fleet. Its holder increments `turn`. */
@@ -472,6 +487,7 @@ export interface Tables {
   readonly projects: ProjectsTable
   readonly keys: KeysTable
   readonly console_sessions: ConsoleSessionsTable
+  readonly join_tokens: JoinTokensTable
   readonly templates: TemplatesTable
   readonly runtimes: RuntimesTable
   readonly snapshots: SnapshotsTable
@@ -531,6 +547,7 @@ export type SnapshotRow = Selectable<SnapshotsTable>
 export type PoolMemberRow = Selectable<PoolMembersTable>
 /** A host as stored. */
 export type HostRow = Selectable<HostsTable>
+export type JoinTokenRow = Selectable<JoinTokensTable>
 /** A policy as stored. */
 export type PolicyRow = Selectable<PoliciesTable>
 /** A provider as stored. */

@@ -114,12 +114,14 @@ test('a certificate for servers only, or one that has expired, is refused', asyn
   expect(await isServed(port, hostId, await make({ isAlsoForClients: true }))).toBe(true)
 })
 
-test('a host that is unknown or has another address is refused', async () => {
+test('a host that is unknown, or has another address or trust, is refused', async () => {
   const { authority, directory, port, hostId } = await startEcho()
   const known = makeId('host')
   const credentials = await signHostCertificate(authority, known)
   expect(await isServed(port, hostId, credentials)).toBe(false)
   directory.put(known, 1, { address: '127.0.0.2:1' })
+  expect(await isServed(port, hostId, credentials)).toBe(false)
+  directory.put(known, 1, { trust: 'worker' })
   expect(await isServed(port, hostId, credentials)).toBe(false)
   directory.put(known, 1, { address: '[::ffff:127.0.0.1]:1' })
   expect(await isServed(port, hostId, credentials)).toBe(true)

@@ -25,7 +25,7 @@ async function startVerbs(trust: 'entry' | 'worker' = 'entry') {
     else await answerVerb(verbs, stream)
   }
   const { listener } = await startListener(authority, directory, answer, { certificate })
-  directory.put(hostId, listener.port)
+  directory.put(hostId, listener.port, { trust })
   return { authority, directory, hostId, asked }
 }
 

@@ -23,6 +23,7 @@ import { drains } from './0023-drains.ts'
 import { spread } from './0025-spread.ts'
 import { requestRunners } from './0026-request-runners.ts'
 import { workerErrands } from './0027-worker-errands.ts'
+import { workers } from './0028-workers.ts'
 import { fleetBuilds } from './0029-fleet-builds.ts'
 
 /**
@@ -57,4 +58,5 @@ export const migrations: readonly string[] = [
   requestRunners,
   workerErrands,
   fleetBuilds,
+  workers,
 ]
