@@ -3,8 +3,10 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { findUnit, stopCommand } from '../../foundation/config/daemon-lock.ts'
 import { migrations } from '../../foundation/store/migrations/migrations.ts'
+import { type StoredSchema, worksWith } from '../../foundation/store/migrations/refuse-newer.ts'
 import { type StorePlace, storePlace } from '../../foundation/store/open-store.ts'
 import { findDamage } from '../../foundation/store/require-integrity.ts'
+import { readSqliteSchema } from '../../foundation/store/sqlite-store.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
 import { checkOfFailure } from './postgres-failure.ts'
 
@@ -34,9 +36,10 @@ async function checkFile(path: string, stateDir: string): Promise<Check> {
   }
   try {
     using database = open(path)
-    const [row] = database.all('SELECT coalesce(max(version), 0) AS version FROM migrations')
-    const version = Number(row?.version)
-    return checkVersion(version, 'whole')
+    return checkSchema(
+      readSqliteSchema((sql) => database.all(sql)),
+      'whole',
+    )
   } catch (error) {
     // It is locked or being created, which is no reason to move it aside.
     return warn('store', `${path} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`)
@@ -50,7 +53,7 @@ function open(path: string): Disposable & { all(sql: string): readonly Record<st
 
 /** Checks that the database answers, is new enough, and has no newer schema. */
 async function checkPostgres(url: string): Promise<Check> {
-  const [{ Session }, { schemaVersion }, { codeOf }] = await Promise.all([
+  const [{ Session }, { storedSchema }, { codeOf }] = await Promise.all([
     import('../../foundation/store/postgres/session.ts'),
     import('../../foundation/store/postgres/schema.ts'),
     import('../../foundation/store/postgres/errors.ts'),
@@ -62,7 +65,7 @@ async function checkPostgres(url: string): Promise<Check> {
       const number = Number(row.server_version_num)
       if (number < oldestPostgres)
         return mustFix('store', 'PostgreSQL is older than 15', 'apt-get install postgresql-15')
-      return checkVersion(await schemaVersion(session), `PostgreSQL ${Math.floor(number / 10_000)}`)
+      return checkSchema(await storedSchema(session), `PostgreSQL ${Math.floor(number / 10_000)}`)
     } finally {
       await session.close()
     }
@@ -74,7 +77,10 @@ async function checkPostgres(url: string): Promise<Check> {
   }
 }
 
-function checkVersion(version: number, what: string): Check {
+function checkSchema(schema: StoredSchema, what: string): Check {
+  const { version } = schema
+  if (version > migrations.length && worksWith(schema))
+    return ok('store', `${what}, schema ${version} of a newer holtd, which this one (${migrations.length}) can use`)
   if (version <= migrations.length) return ok('store', `${what}, schema ${version} of ${migrations.length}`)
   const message = `its schema ${version} was written by a newer holtd; this one knows ${migrations.length}: install the newer version again`
   return mustFix('store', message, null)

@@ -9,7 +9,8 @@ import { DiskReserve, reserveOf } from './disk-reserve.ts'
 import { Durability } from './durability.ts'
 import { endProcess } from './end-process.ts'
 import { migrations } from './migrations/migrations.ts'
-import { refuseNewer } from './migrations/refuse-newer.ts'
+import { readsFrom } from './migrations/reads-from.ts'
+import { refuseUnread, type StoredSchema } from './migrations/refuse-newer.ts'
 import type { Store } from './open-store.ts'
 import { requireIntegrity } from './require-integrity.ts'
 import { SqliteFile } from './sqlite-database.ts'
@@ -89,13 +90,33 @@ export function openSqliteStore(
 
 /** Makes or migrates the schema up to an entry of its history. */
 export function migrateSqlite(file: SqliteFile, upTo: number = migrations.length): void {
-  file.exec('CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT')
-  const [row] = file.prepare('SELECT coalesce(max(version), 0) AS version FROM migrations').all([]) as [
-    { version: number },
-  ]
-  refuseNewer(row.version)
+  file.exec(
+    'CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, reads_from INTEGER) STRICT',
+  )
+  const hasReadsFrom = file.prepare(readsFromColumn).all([]).length > 0
+  const schema = readSqliteSchema((sql) => file.prepare(sql).all([]) as Record<string, unknown>[])
+  refuseUnread(schema)
   for (const [index, sql] of migrations.slice(0, upTo).entries()) {
-    if (index < row.version) continue
-    file.exec(`BEGIN IMMEDIATE; ${sql}; INSERT INTO migrations VALUES (${index + 1}, ${Date.now()}); COMMIT`)
+    if (index < schema.version) continue
+    if (!hasReadsFrom && index === schema.version) file.exec('ALTER TABLE migrations ADD COLUMN reads_from INTEGER')
+    const row = `${index + 1}, ${Date.now()}, ${readsFrom[index + 1] ?? 'NULL'}`
+    file.exec(`BEGIN IMMEDIATE; ${sql}; INSERT INTO migrations VALUES (${row}); COMMIT`)
   }
+}
+
+/** Selects the column that says who can read a migration. Stores of earlier versions lack it. */
+const readsFromColumn = `SELECT name FROM pragma_table_info('migrations') WHERE name = 'reads_from'`
+
+/** Reads the schema of a file. `all` returns the rows of a query. */
+export function readSqliteSchema(all: (sql: string) => readonly Record<string, unknown>[]): StoredSchema {
+  const [row] = all('SELECT coalesce(max(version), 0) AS version FROM migrations')
+  const version = Number(row?.version)
+  if (version <= migrations.length || all(readsFromColumn).length === 0) return { version, readsFrom: null }
+  const unknown = all(`SELECT reads_from FROM migrations WHERE version > ${migrations.length}`)
+  return { version, readsFrom: latestOf(unknown.map(({ reads_from }) => reads_from)) }
+}
+
+/** Returns the latest of the schemas that migrations can be read from; null if one says none. */
+function latestOf(told: readonly unknown[]): number | null {
+  return told.every((one) => typeof one === 'number') ? Math.max(...(told as number[])) : null
 }

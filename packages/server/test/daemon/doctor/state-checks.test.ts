@@ -98,7 +98,7 @@ test('a store is intact, damaged, of a newer version, or missing', async () => {
   await (await openStore({ type: 'sqlite', path })).close()
   expect(await check()).toMatchObject({ status: 'ok', message: expect.stringMatching(/^whole, schema \d+ of \d+$/) })
   const database = new DatabaseSync(path)
-  database.exec('INSERT INTO migrations VALUES (9999, 1)')
+  database.exec('INSERT INTO migrations (version, applied_at) VALUES (9999, 1)')
   database.close()
   expect(await check()).toMatchObject({ status: 'fix', message: expect.stringContaining('newer') })
   await writeFile(path, Buffer.alloc(8192, 7))

@@ -8,8 +8,10 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { aloneWith, aloneWithRow, aloneWithService } from '../../../src/foundation/store/alone.ts'
 import { isDiskFull } from '../../../src/foundation/store/disk-full.ts'
+import { migrations } from '../../../src/foundation/store/migrations/migrations.ts'
 import { SqliteFile } from '../../../src/foundation/store/sqlite-database.ts'
 import { openSqliteStore } from '../../../src/foundation/store/sqlite-store.ts'
+import { readSqlite } from '../../../src/foundation/store/transfer/sqlite-transfer.ts'
 import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
 
 async function place(): Promise<string> {
@@ -77,9 +79,52 @@ test('a newer database is refused and not changed', async () => {
   const path = await place()
   await openSqliteStore(path).close()
   const database = new DatabaseSync(path)
-  database.exec('INSERT INTO migrations VALUES (99, 0)')
+  database.exec('INSERT INTO migrations (version, applied_at) VALUES (99, 0)')
   database.close()
   expect(() => openSqliteStore(path)).toThrow('newer')
+})
+
+/** The cases of a newer schema, by the oldest schema that its migrations can be read from. */
+const newest = migrations.length
+const newerSchemas = [
+  [`${newest}`, null],
+  [`${newest - 3}`, null],
+  [`${newest + 1}`, `a holtd of schema ${newest + 1} or later can use, and this holtd knows ${newest}`],
+  ['NULL', 'Use the newer holtd that wrote it'],
+] as const
+
+test.each(newerSchemas)('a newer schema that reads from %s is used or refused: %s', async (reads, refusal) => {
+  const path = await place()
+  await openSqliteStore(path).close()
+  const database = new DatabaseSync(path)
+  database.exec(`INSERT INTO migrations VALUES (${newest + 1}, 0, ${newest}), (${newest + 2}, 0, ${reads})`)
+  if (refusal !== null) expect(() => openSqliteStore(path)).toThrow(refusal)
+  else {
+    const store = openSqliteStore(path)
+    await ensureDefaultProject(store, 1)
+    await store.close()
+  }
+  // Nothing of it has changed, and an export would lack the tables that are not known.
+  expect(database.prepare('SELECT max(version) AS version FROM migrations').get()).toEqual({ version: newest + 2 })
+  database.close()
+  expect(() => readSqlite(path)).toThrow('newer holtd')
+})
+
+test('a store of a version that did not say who reads it is migrated', async () => {
+  const path = await place()
+  const file = new SqliteFile(path)
+  file.exec('CREATE TABLE migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT')
+  for (let version = 1; version <= 24; version += 1)
+    file.exec(`${migrations[version - 1]}; INSERT INTO migrations VALUES (${version}, 1)`)
+  file.close()
+  await openSqliteStore(path).close()
+  const database = new DatabaseSync(path)
+  const rows = database.prepare('SELECT version, reads_from FROM migrations WHERE version > 23 LIMIT 2').all()
+  expect(rows).toEqual([
+    { version: 24, reads_from: null },
+    { version: 25, reads_from: 24 },
+  ])
+  database.close()
 })
 
 test('a change on a full disk fails and leaves nothing, and the next one works', async () => {

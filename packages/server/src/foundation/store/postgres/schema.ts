@@ -1,5 +1,6 @@
 import { migrations } from '../migrations/migrations.ts'
-import { refuseNewer } from '../migrations/refuse-newer.ts'
+import { readsFrom } from '../migrations/reads-from.ts'
+import { refuseUnread, type StoredSchema } from '../migrations/refuse-newer.ts'
 import { locked } from './advisory-locks.ts'
 import { Session } from './session.ts'
 
@@ -35,7 +36,7 @@ export function toPostgres(entry: string): string {
  * One row of no connection takes the first page: a full disk has no room for it later.
  */
 export const ownTables = `
-CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL, reads_from INTEGER);
 CREATE TABLE IF NOT EXISTS holt_writer (one INTEGER PRIMARY KEY CHECK (one = 1), daemon TEXT NOT NULL, change BIGINT NOT NULL);
 INSERT INTO holt_writer VALUES (1, '', 0) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS holt_commits (
@@ -84,9 +85,22 @@ export async function hasSchema(url: string): Promise<boolean> {
   }
 }
 
-/** Throws if a database has a schema of a newer version. */
+/** Reads the schema of a database. */
+export async function storedSchema(session: Session): Promise<StoredSchema> {
+  const version = await schemaVersion(session)
+  if (version <= migrations.length) return { version, readsFrom: null }
+  // Through JSON: an earlier version has made the table without the column.
+  const { rows } = await session.query(
+    `SELECT CASE WHEN count(*) = count(told) THEN max(told)::int END AS reads_from
+    FROM (SELECT (to_jsonb(migrations) ->> 'reads_from')::int AS told FROM migrations WHERE version > $1) AS newer`,
+    [migrations.length],
+  )
+  return { version, readsFrom: (rows[0] as { reads_from: number | null }).reads_from }
+}
+
+/** Throws if a database has a schema that this service does not work with. */
 export async function requireKnownSchema(session: Session): Promise<void> {
-  refuseNewer(await schemaVersion(session))
+  refuseUnread(await storedSchema(session))
 }
 
 /**
@@ -95,9 +109,11 @@ export async function requireKnownSchema(session: Session): Promise<void> {
  */
 export function migrationScript(from: number, upTo: number): string {
   const entries = migrations.slice(from, upTo).map((entry, index) => {
-    return `${toPostgres(entry)}; INSERT INTO migrations VALUES (${from + index + 1}, ${Date.now()})`
+    const row = `${from + index + 1}, ${Date.now()}, ${readsFrom[from + index + 1] ?? 'NULL'}`
+    return `${toPostgres(entry)}; INSERT INTO migrations VALUES (${row})`
   })
-  return entries.join(';\n')
+  if (entries.length === 0) return ''
+  return ['ALTER TABLE migrations ADD COLUMN IF NOT EXISTS reads_from INTEGER', ...entries].join(';\n')
 }
 
 /**

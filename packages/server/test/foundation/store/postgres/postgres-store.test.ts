@@ -2,10 +2,12 @@ import { makeId } from '@holt/protocol'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { aloneWith, aloneWithRow } from '../../../../src/foundation/store/alone.ts'
+import { migrations } from '../../../../src/foundation/store/migrations/migrations.ts'
 import type { Queries, Store } from '../../../../src/foundation/store/open-store.ts'
 import { openPostgresStore } from '../../../../src/foundation/store/postgres/postgres-store.ts'
 import { migratePostgres } from '../../../../src/foundation/store/postgres/schema.ts'
 import { Session } from '../../../../src/foundation/store/postgres/session.ts'
+import { readPostgres } from '../../../../src/foundation/store/transfer/postgres-transfer.ts'
 import { ensureDefaultProject } from '../../../../src/tenancy/keys/bootstrap.ts'
 import { ask, type Cluster, hasPostgres, startCluster } from '../../../support/postgres-cluster.ts'
 import { type Break, startProxy } from '../../../support/postgres-proxy.ts'
@@ -107,11 +109,27 @@ describe.skipIf(!hasPostgres())('a store in PostgreSQL', () => {
   test('a newer database is refused and not changed', async () => {
     const url = cluster.url(await newDatabase())
     await (await openPostgresStore({ url, onTaken: () => undefined })).close()
-    await ask(url, 'INSERT INTO migrations VALUES (99, 0)')
+    await ask(url, 'INSERT INTO migrations (version, applied_at) VALUES (99, 0)')
     await expect(open(url)).rejects.toThrow('newer')
     // The refusal has let go of it.
     await ask(url, 'DELETE FROM migrations WHERE version = 99')
     await open(url)
+  })
+
+  test('a newer schema that says so is used, and any other is refused', async () => {
+    const url = cluster.url(await newDatabase())
+    await (await openPostgresStore({ url, onTaken: () => undefined })).close()
+    const known = migrations.length
+    await ask(url, `INSERT INTO migrations VALUES (${known + 1}, 0, ${known}), (${known + 2}, 0, ${known - 1})`)
+    await (await openPostgresStore({ url, onTaken: () => undefined })).close()
+    await expect(readPostgres(url)).rejects.toThrow('newer holtd')
+    await ask(url, `UPDATE migrations SET reads_from = ${known + 1} WHERE version = ${known + 2}`)
+    await expect(open(url)).rejects.toThrow(`a holtd of schema ${known + 1} or later can use`)
+    await ask(url, `UPDATE migrations SET reads_from = NULL WHERE version = ${known + 2}`)
+    await expect(open(url)).rejects.toThrow('Use the newer holtd')
+    // An earlier version of the service has made the table without the column.
+    await ask(url, 'ALTER TABLE migrations DROP COLUMN reads_from')
+    await expect(open(url)).rejects.toThrow('Use the newer holtd')
   })
 
   test('a migration has no time limit, and a statement of a change has one', async () => {
