@@ -132,6 +132,7 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
       'readOnlyRootFilesystem: true',
       'capabilities: {drop: [ALL]}',
       '{name: HOLT_ROLE, value: front}',
+      '{name: HOLT_STATE_DIR, value: /var/lib/holt}',
       'topologyKey: kubernetes.io/hostname',
     ])
       expect(front).toContain(line)

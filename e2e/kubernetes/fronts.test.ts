@@ -25,8 +25,8 @@ describe.skipIf(lacksLab() !== '')(`fronts before a host on a Node${lacksLab()}`
     const sets = Object.entries(fronts).flatMap(([name, value]) => ['--set', `${name}=${value}`])
     release = [...(await valuesFile(lab, registry)), ...sets]
     await lab.asked('label', 'node', 'node2', 'holt.dev/host=true')
-    const { code, out } = await lab.helm('install', '--wait', '--timeout', '240s', ...release)
-    expect([code, out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
+    const { code, out } = await lab.helm('install', '--wait', '--timeout', '120s', ...release)
+    expect([code, out], await fleet.describe()).toEqual([0, expect.stringContaining('STATUS: deployed')])
   })
 
   afterAll(async () => {

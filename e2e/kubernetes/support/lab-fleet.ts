@@ -117,6 +117,14 @@ export class LabFleet {
     return vi.waitFor(async () => (await this.client(node)).runtimes.create(), bound)
   }
 
+  /** Returns the pods and the end of their logs, for the message of a test that fails. */
+  async describe(): Promise<string> {
+    const pods = await this.#lab.kubectl('-n', namespace, 'get', 'pods', '-o', 'wide')
+    const select = ['-l', 'holt.dev/peer=true', '--prefix', '--tail=30']
+    const logs = await this.#lab.kubectl('-n', namespace, 'logs', ...select)
+    return `${pods.out}\n${logs.out}`
+  }
+
   /** Creates a runtime on a Node: the other Node makes none meanwhile. */
   async createOn(node: string): Promise<Runtime> {
     const client = await this.client(node)

@@ -53,9 +53,8 @@ holt.dev/peer: "true"
 {{- $store := required "objectStore.url is empty: hosts of a fleet share an object store" .Values.objectStore.url -}}
 {{- end -}}
 
-{{/* The settings that a host and the preflight share. */}}
+{{/* The settings that hosts, fronts and the preflight share. */}}
 {{- define "holt.env" -}}
-- {name: HOLT_STATE_DIR, value: {{ .Values.stateDir | quote }}}
 - {name: HOLT_FLEET, value: '1'}
 - {name: HOLT_MASTER_KEYS_FILE, value: /etc/holt/master-keys/master-keys.json}
 - {name: HOLT_HOST, value: '0.0.0.0'}
