@@ -1,4 +1,4 @@
-import { byLength, Chance } from '@holt/testkit'
+import { Chance, roundsOf } from '@holt/testkit'
 import { expect, it } from 'vitest'
 import { service } from '../e2e/support/facts.ts'
 import { startFleet } from '../e2e/support/fleet/start-fleet.ts'
@@ -8,15 +8,14 @@ import { nothingLeft } from './support/fleet/at-rest.ts'
 import { foundCanaries } from './support/fleet/canaries.ts'
 import { type FleetFault, faultsOf } from './support/fleet/faults.ts'
 import { playRound } from './support/fleet/play-round.ts'
-import { makeWorld } from './support/fleet/rounds-world.ts'
+import { makeWorld, roundsTimes } from './support/fleet/rounds-world.ts'
 import { recordResult } from './support/record-result.ts'
 
 // Real daemons, each in a network of its own, over one PostgreSQL and one object store. Clients
 // work on all hosts while one of the parts fails. Afterwards every acknowledged change is there. A
 // receiver outside hears each runtime through one host at a time, and never after its end was told.
 
-/** The number of rounds: `HOLT_TEST_ROUNDS`, or that of the length of the run. */
-const rounds = Number(process.env.HOLT_TEST_ROUNDS ?? byLength({ short: 1, long: 100, soak: 300 }))
+const rounds = roundsOf({ short: 1, long: 100, soak: 300 })
 
 /** Time for a round on a slow machine: a verdict takes half a minute. */
 const roundMs = 300_000
@@ -25,8 +24,8 @@ it.skipIf(!hasPostgres() || service.unavailable.gvisor !== null)(
   'a fleet keeps every acknowledged change, and one voice for each runtime',
   async () => {
     const chance = new Chance()
-    const sealing = { HOLT_ARTIFACT_KEY: '5a'.repeat(32) }
-    await using fleet = await startFleet(3, hasGateway() ? 'S3' : 'a directory', sealing)
+    const settings = { ...roundsTimes, HOLT_ARTIFACT_KEY: '5a'.repeat(32) }
+    await using fleet = await startFleet(3, hasGateway() ? 'S3' : 'a directory', settings)
     await using world = await makeWorld(fleet, chance)
     const seen: string[] = []
     const faults = faultsOf(fleet)

@@ -15,7 +15,7 @@ export interface FleetFault {
 }
 
 /** Longer than a fence would take, in milliseconds. */
-const longMs = 20_000
+const longMs = 27_000
 
 /** The time of a fault that a fleet has to work through, in milliseconds. */
 const whileMs = 10_000

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { service } from '../../../e2e/support/facts.ts'
 import type { FleetHost } from '../../../e2e/support/fleet/fleet-host.ts'
-import { fleetTimes } from '../../../e2e/support/fleet/start-fleet.ts'
 import { ownerOf } from '../../../e2e/support/fleet/use-fleet.ts'
 import { until } from '../../../e2e/support/until.ts'
 import { checkBooks } from '../../../packages/server/test/support/rounds/check-books.ts'
@@ -12,7 +11,7 @@ import { atRest } from './at-rest.ts'
 import type { FleetFault } from './faults.ts'
 import { mustAsk, startSpeaking, stateOf } from './fleet-client.ts'
 import { Revoker } from './revoker.ts'
-import type { RoundsWorld } from './rounds-world.ts'
+import { type RoundsWorld, roundsTimes } from './rounds-world.ts'
 import { restoreSnapshot, type Sleeper, startSleeper, tryToWake, wake } from './sleeper.ts'
 import { Voices } from './voices.ts'
 
@@ -25,7 +24,7 @@ const clients = 2
  * The least time between the beginning of a silence and its verdict, in milliseconds: the last beat
  * may have been up to 5 s before.
  */
-const leastVerdictMs = Number(fleetTimes.HOLT_FLEET_VERDICT) * 1_000 - 5_000
+const leastVerdictMs = Number(roundsTimes.HOLT_FLEET_VERDICT) * 1_000 - 5_000
 
 /** From this time after a cut on, creates at the other hosts succeed, in milliseconds. */
 const availableMs = 20_000
@@ -140,15 +139,15 @@ function startClients({ fleet, checked, key, chance, figures }: RoundsWorld, led
   }
 }
 
-/** Follows what the others do while a host is silent: the verdict, creates, and the sleeper. */
+/** Follows what the others do while a host is silent: creates, the verdict, and the sleeper. */
 async function whileJudged(round: Round, begunAt: number): Promise<void> {
-  await verdictTold(round, begunAt)
   await sleep(Math.max(0, begunAt + availableMs - performance.now()))
   for (const host of others(round)) {
     const settings = { isolation: round.isolation, timeout_secs: null }
     const { runtime_id } = await mustAsk(host, 'POST', runtimesPath, settings)
     await mustAsk(host, 'DELETE', `${runtimesPath}/${runtime_id}`)
   }
+  await verdictTold(round, begunAt)
   // The store has it: another host gives it back.
   await wake(round.world.chance.pick(others(round)), round.sleeper)
 }

@@ -12,6 +12,12 @@ import { mustAsk } from './fleet-client.ts'
 import { belongingsOf } from './host-belongings.ts'
 import { QuotaWatch } from './quota-watch.ts'
 
+/**
+ * The times of the fence and of the verdict, in seconds. A host that works is not silent for that
+ * long on a busy machine.
+ */
+export const roundsTimes = { HOLT_FLEET_FENCE: '24', HOLT_FLEET_VERDICT: '30' }
+
 /** The quota of the clients' project. Its clients want more at times. */
 const runtimesMax = 5
 

@@ -12,7 +12,7 @@ import { Outside, outsideName } from './outside.ts'
 import { type ObjectsKind, type SharedObjects, shareObjects } from './shared-objects.ts'
 
 /** The shortest times that the settings allow, in seconds. */
-export const fleetTimes = {
+const times = {
   HOLT_FLEET_SUSPECT: '10',
   HOLT_FLEET_FENCE: '12',
   HOLT_FLEET_VERDICT: '15',
@@ -64,7 +64,7 @@ function settingsOf({
   readonly outside: Outside
 }): Settings {
   return {
-    ...fleetTimes,
+    ...times,
     ...objects.settings,
     HOLT_FLEET: '1',
     HOLT_DATABASE_URL: `postgres://holt@${network.addressOf('database')}/holt`,

@@ -22,3 +22,14 @@ export function testLength(setting = process.env.HOLT_TEST_LENGTH): Length {
 export function byLength<Value>(values: Readonly<Record<Length, Value>>): Value {
   return values[testLength()]
 }
+
+/**
+ * Returns the number of rounds of this run: that of `HOLT_TEST_ROUNDS`, or the one of its length.
+ * Throws if the variable is no whole number above 0.
+ */
+export function roundsOf(values: Readonly<Record<Length, number>>, setting = process.env.HOLT_TEST_ROUNDS): number {
+  if (setting === undefined || setting === '') return byLength(values)
+  if (!/^[1-9]\d*$/.test(setting))
+    throw new Error(`HOLT_TEST_ROUNDS is "${setting}"; set it to a whole number above 0, or leave it out`)
+  return Number(setting)
+}

@@ -1,4 +1,4 @@
-import { byLength, Chance } from '@holt/testkit'
+import { Chance, roundsOf } from '@holt/testkit'
 import { describe, expect, test } from 'vitest'
 import { hasPostgres } from '../../support/postgres-cluster.ts'
 import { checkRound, checkVoices } from '../../support/rounds/check-rounds.ts'
@@ -9,7 +9,7 @@ import { RoundsLedger } from '../../support/rounds/rounds-ledger.ts'
 // Clients work on all hosts while one host is cut off or starts again. Afterwards every
 // acknowledged change is there, on every host, and nothing else.
 
-const rounds = byLength({ short: 3, long: 100, soak: 500 })
+const rounds = roundsOf({ short: 3, long: 100, soak: 500 })
 
 /** Time for a round on a busy machine. */
 const roundMs = 60_000
@@ -101,7 +101,10 @@ describe.skipIf(!hasPostgres())('a fleet whose hosts fail', () => {
           throw new Error(`round ${count} after ${seen.join(', ')}: ${message}`, { cause })
         }
       }
-      expect(world.ledger.acknowledged).toBeGreaterThan(rounds)
+      const { acknowledged } = world.ledger
+      expect(acknowledged).toBeGreaterThan(rounds)
+      const counts = Object.entries(Object.groupBy(seen, (name) => name)).map(([name, all = []]) => [name, all.length])
+      console.log(JSON.stringify({ rounds, seed: chance.seed, acknowledged, faults: Object.fromEntries(counts) }))
     },
     rounds * roundMs,
   )
