@@ -7,8 +7,33 @@ import type { RoundsEntry } from '../../../packages/server/test/support/rounds/r
  */
 const answerMs = 8_000
 
+/** The time for the answer of a host that works, on a slow machine. */
+const patientMs = 60_000
+
+/** The times that a request is sent to a host that works. */
+const tries = 4
+
+/**
+ * Returns a host that works, as the clients of one key reach it. A request whose connection was
+ * closed meanwhile is sent again, so each must be one that may be repeated.
+ */
+export function patientEntryOf(host: FleetHost, ownKey: string): RoundsEntry {
+  const { server } = entryOf(host, ownKey, patientMs)
+  return {
+    server: {
+      ask: async (...asked) => {
+        for (let left = tries; left > 1; left -= 1) {
+          const answer = await server.ask(...asked).catch(() => null) // An idle connection has ended.
+          if (answer !== null) return answer
+        }
+        return server.ask(...asked)
+      },
+    },
+  }
+}
+
 /** Returns a host as the clients of one key reach it. */
-export function entryOf(host: FleetHost, ownKey: string): RoundsEntry {
+export function entryOf(host: FleetHost, ownKey: string, timeoutMs = answerMs): RoundsEntry {
   return {
     server: {
       ask: async (method, path, { json, body, headers = {}, key = ownKey } = {}) => {
@@ -20,7 +45,7 @@ export function entryOf(host: FleetHost, ownKey: string): RoundsEntry {
             ...(json === undefined ? {} : { 'content-type': 'application/json' }),
             ...headers,
           },
-          signal: AbortSignal.timeout(answerMs),
+          signal: AbortSignal.timeout(timeoutMs),
           ...(content === undefined ? {} : { body: content as string }),
         })
         const text = await answer.text()

@@ -8,6 +8,7 @@ import { checkBooks } from '../../../packages/server/test/support/rounds/check-b
 import { RoundsClient } from '../../../packages/server/test/support/rounds/rounds-client.ts'
 import { RoundsLedger } from '../../../packages/server/test/support/rounds/rounds-ledger.ts'
 import { atRest } from './at-rest.ts'
+import { entryOf } from './entry-of.ts'
 import type { FleetFault } from './faults.ts'
 import { mustAsk, startSpeaking, stateOf } from './fleet-client.ts'
 import { Revoker } from './revoker.ts'
@@ -111,12 +112,13 @@ interface Working extends AsyncDisposable {
   faults(): readonly string[]
 }
 
-function startClients({ fleet, checked, key, chance, figures }: RoundsWorld, ledger: RoundsLedger): Working {
+function startClients({ fleet, key, chance, figures }: RoundsWorld, ledger: RoundsLedger): Working {
   const over = new AbortController()
   const settings = { timeout_secs: null }
+  const hosts = fleet.hosts.map((host) => entryOf(host, key))
   const own = Array.from(
     { length: clients },
-    (_, at) => new RoundsClient(`client-${at}`, { fleet: checked, ledger, chance, settings }),
+    (_, at) => new RoundsClient(`client-${at}`, { fleet: { hosts }, ledger, chance, settings }),
   )
   const revoker = new Revoker(fleet.hosts, { key, chance })
   const repeat = async (work: () => Promise<void>) => {

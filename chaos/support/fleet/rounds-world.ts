@@ -7,7 +7,7 @@ import { ask } from '../../../packages/server/test/support/postgres-cluster.ts'
 import type { CheckedFleet } from '../../../packages/server/test/support/rounds/check-books.ts'
 import { sharedPolicy } from '../../../packages/server/test/support/rounds/rounds-client.ts'
 import { type Canaries, makeCanaries } from './canaries.ts'
-import { entryOf } from './entry-of.ts'
+import { entryOf, patientEntryOf } from './entry-of.ts'
 import { mustAsk } from './fleet-client.ts'
 import { belongingsOf } from './host-belongings.ts'
 import { QuotaWatch } from './quota-watch.ts'
@@ -30,7 +30,7 @@ export interface RoundsWorld extends AsyncDisposable {
   readonly chance: Chance
   /** The key of the clients' project. */
   readonly key: string
-  /** The fleet as the clients of the project reach it. */
+  /** The healed fleet, as a check of the project reaches it. */
   readonly checked: CheckedFleet
   readonly watch: QuotaWatch
   readonly canaries: Canaries
@@ -70,7 +70,7 @@ export async function makeWorld(fleet: Fleet, chance: Chance): Promise<RoundsWor
   }
   return {
     ...{ fleet, chance, key, watch, canaries, past },
-    checked: { hosts: fleet.hosts.map((host) => entryOf(host, key)), patienceMs, runtimeRows },
+    checked: { hosts: fleet.hosts.map((host) => patientEntryOf(host, key)), patienceMs, runtimeRows },
     events: [],
     before: new Map(fleet.hosts.map((host) => [host, belongingsOf(host)])),
     figures: { acknowledged: 0, revoked: 0, voices: 0, woken: 0 },
