@@ -8,7 +8,7 @@ import type { RoundsEntry } from '../../../packages/server/test/support/rounds/r
 const answerMs = 8_000
 
 /** The time for the answer of a host that works, on a slow machine. */
-const patientMs = 60_000
+const patientMs = 120_000
 
 /** The times that a request is sent to a host that works. */
 const tries = 4

@@ -1,11 +1,9 @@
 import type { FleetHost } from '../../../e2e/support/fleet/fleet-host.ts'
 import { outsideName, speaker } from '../../../e2e/support/fleet/outside.ts'
+import { patientEntryOf } from './entry-of.ts'
 
 /** The time for an answer, in milliseconds. A host that is cut off may not answer at all. */
 const answerMs = 20_000
-
-/** The time for the answer of a host that works, on a slow machine. */
-const patientMs = 120_000
 
 const runtimesPath = '/v1/agents/runtime'
 
@@ -22,7 +20,6 @@ export async function askHost(
   method: string,
   path: string,
   json?: object,
-  timeoutMs = answerMs,
 ): Promise<FleetAnswer | null> {
   try {
     const answer = await fetch(`${url}${path}`, {
@@ -31,7 +28,7 @@ export async function askHost(
         authorization: `Bearer ${key}`,
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(answerMs),
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     })
     const text = await answer.text()
@@ -48,9 +45,10 @@ export async function mustAsk(
   path: string,
   json?: object,
 ): Promise<FleetAnswer['json']> {
-  const answer = await askHost(host, method, path, json, patientMs)
-  if (answer === null || answer.status >= 300)
-    throw new Error(`${method} ${path} at ${host.place}: ${JSON.stringify(answer)}\n${host.log(10)}`)
+  const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}
+  const request = { headers, ...(json === undefined ? {} : { json }) }
+  const answer = await patientEntryOf(host, host.key).server.ask(method, path, request)
+  if (answer.status >= 300) throw new Error(`${method} ${path} at ${host.place}: ${answer.text}\n${host.log(10)}`)
   return answer.json
 }
 
