@@ -95,8 +95,8 @@ function checkNames(rows: readonly RuntimeRow[]): void {
 }
 
 /**
- * Checks that all hosts come to list the same runtimes. A host that reaches the database again moves
- * deadlines by what its clocks have counted meanwhile.
+ * Checks that all hosts come to list the same runtimes. A host that reaches the database again
+ * moves deadlines by the difference that its clocks have counted.
  */
 async function checkLists({ hosts, patienceMs }: CheckedFleet): Promise<void> {
   const areEqual = async () => {
