@@ -9,10 +9,17 @@ import { isSameAddress } from '../peers/check-peer.ts'
 import { signWorkerCertificate } from '../peers/host-certificate.ts'
 import { splitAddress } from '../peers/peer-directory.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
+import { levelOf } from '../peers/protocol-range.ts'
 import { certificatePath, isProved, type JoinAnswer, JoinQuestion, type WorkerCertificate } from './join-question.ts'
 import { useJoinToken } from './join-tokens.ts'
 import type { WorkerRole } from './worker-role.ts'
 import { workerUrl } from './worker-url.ts'
+
+/**
+ * The level of the fleet at which workers may join. An older host does not know workers, and would
+ * believe what they say of callers.
+ */
+const workersFromLevel = 2
 
 /** The parts of a front to which workers join. */
 export interface JoinParts {
@@ -43,6 +50,7 @@ export async function answerJoin(
       hint: 'Set HOLT_PEER_ADDRESS of the worker to the address that the fronts see.',
     })
   await service.store.change(aloneWithService, async (changes) => {
+    await requireLevel(changes)
     if (!(await useJoinToken(changes, asked.data.token, service.now())))
       throw new HoltError('unauthenticated', 'The join token is wrong, used, revoked or over.', {
         hint: 'Make a new one with holt fleet token.',
@@ -57,6 +65,15 @@ export async function answerJoin(
   service.log.info({ host_id: hostId, peer: address, token_id: asked.data.token.id }, 'a worker has joined the fleet')
   const cert = await signWorkerCertificate(authority, { hostId, publicKey: Buffer.from(publicKey, 'base64') })
   return { ca: authority.certificatePem, cert, databaseUrl: workerUrl(databaseUrl, made) }
+}
+
+/** Throws if a host of the fleet does not know workers. */
+async function requireLevel(changes: Changes): Promise<void> {
+  const hosts = await changes.selectFrom('hosts').select(['state', 'protocol_max']).execute()
+  if ((levelOf(hosts) ?? 0) >= workersFromLevel) return
+  throw new HoltError('conflict', 'A host of the fleet has an older version, which does not know workers.', {
+    hint: 'Upgrade it first. holt fleet status names the hosts that keep the level down.',
+  })
 }
 
 /** Writes the row of a worker that joins, or checks that the row is its own. */

@@ -11,6 +11,7 @@ import { askToJoin } from '../../../src/fleet/trust/ask-to-join.ts'
 import { certificatePath, joinPath, WorkerCertificate } from '../../../src/fleet/trust/join-question.ts'
 import { joinTokenText, readJoinToken } from '../../../src/fleet/trust/join-token.ts'
 import { listJoinTokens, revokeJoinToken } from '../../../src/fleet/trust/join-tokens.ts'
+import { newHostRow } from '../../../src/foundation/host/host-row.ts'
 import { joinQuestion, newKey, startFront, type WorkerKey } from '../../support/joining.ts'
 import { keepingLog } from '../../support/start-test-server.ts'
 import { certificateOf, never, newAuthority, startListener, TestDirectory } from '../../support/test-hosts.ts'
@@ -53,6 +54,20 @@ describe('a join', () => {
       { host_id: question.hostId, state: 'joining', address: '127.0.0.1:4659', public_key: key.publicKey },
     ])
     expect((await links.get(front.frontId, 'bytes', { path: '/', signal: never })).status).toBe(204)
+  })
+
+  test('no worker joins while a host has a version that does not know workers', async () => {
+    const front = await startFront()
+    const older = newHostRow({ hostId: makeId('host'), bootId: '', version: '0', at: 1 })
+    await front.store.db
+      .insertInto('hosts')
+      .values({ ...older, protocol_min: 1, protocol_max: 1 })
+      .execute()
+    await expect(join(front)).rejects.toMatchObject({ code: 'conflict', hint: expect.stringContaining('Upgrade it') })
+    expect(await workersOf(front)).toEqual([])
+    await front.store.db.updateTable('hosts').set({ state: 'gone' }).where('version', '=', '0').execute()
+    await join(front)
+    expect(await workersOf(front)).toHaveLength(1)
   })
 
   test('the text of a token is read as it was written, and damage is told', async () => {

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { migrations } from '../../../../src/foundation/store/migrations/migrations.ts'
 import { readsFrom } from '../../../../src/foundation/store/migrations/reads-from.ts'
 import { SqliteFile } from '../../../../src/foundation/store/sqlite-database.ts'
 import { migrateSqlite } from '../../../../src/foundation/store/sqlite-store.ts'
@@ -17,12 +16,18 @@ const root = fileURLToPath(new URL('../../../../../../', import.meta.url))
 const migrationsDir = 'packages/server/src/foundation/store/migrations'
 const smokeFile = 'packages/server/test/foundation/store/older-code/smoke.ts'
 
-/** Returns the commit before the newest migration. */
-async function commitBefore(): Promise<string> {
+/** Returns the newest schema that daemons of the one before it can use. */
+function newestForOlder(): number {
+  return Math.max(...Object.entries(readsFrom).flatMap(([version, from]) => (from < Number(version) ? [+version] : [])))
+}
+
+/** Returns the commit before a migration. */
+async function commitBefore(version: number): Promise<string> {
   const text = await readFile(join(root, migrationsDir, 'migrations.ts'), 'utf8')
-  const [, newest] = /(\w+),\s*\]\s*$/.exec(text) ?? []
-  const [, file] = new RegExp(`import \\{ ${newest} \\} from '\\./(.*)'`).exec(text) ?? []
-  if (file === undefined) throw new Error('the newest migration was not found')
+  const [, list = ''] = /= \[([^\]]*)\]\s*$/.exec(text) ?? []
+  const name = list.split(',')[version - 1]?.trim()
+  const [, file] = new RegExp(`import \\{ ${name} \\} from '\\./(.*)'`).exec(text) ?? []
+  if (file === undefined) throw new Error('the migration was not found')
   const added = ['log', '-1', '--diff-filter=A', '--format=%H', '--', `${migrationsDir}/${file}`]
   const { stdout } = await run('git', added, { cwd: root })
   return `${stdout.trim()}^`
@@ -54,26 +59,26 @@ async function linkPackages(from: string, to: string): Promise<void> {
   }
 }
 
-/** Makes a store of the newest schema. Code without `reads_from` finds its own number. */
-async function newestStore(dir: string): Promise<string> {
-  const path = join(dir, 'newest.db')
+/** Makes a store of a schema. Code without `reads_from` finds its own number in it. */
+async function storeOf(version: number, dir: string): Promise<string> {
+  const path = join(dir, 'newer.db')
   const file = new SqliteFile(path)
-  migrateSqlite(file)
+  migrateSqlite(file, version)
   if (!existsSync(join(dir, migrationsDir, 'reads-from.ts')))
-    file.exec(`DELETE FROM migrations WHERE version >= ${migrations.length}`)
+    file.exec(`DELETE FROM migrations WHERE version >= ${version}`)
   file.close()
   return path
 }
 
 test('the service of this commit passes the tests for older code', smoke)
 
-const newest = migrations.length
-test.runIf((readsFrom[newest] ?? newest) < newest && existsSync(join(root, '.git')))(
-  'the code before the newest migration works with the schema after it',
+test.runIf(existsSync(join(root, '.git')))(
+  'the code before a migration that says so works with the schema after it',
   { timeout: 300_000 },
   async () => {
-    const dir = await checkOut(await commitBefore())
-    const store = await newestStore(dir)
+    const version = newestForOlder()
+    const dir = await checkOut(await commitBefore(version))
+    const store = await storeOf(version, dir)
     const copy = join(dir, smokeFile)
     await mkdir(dirname(copy), { recursive: true })
     await run('cp', [join(root, smokeFile), copy])
