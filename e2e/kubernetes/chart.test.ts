@@ -132,7 +132,7 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
       'readOnlyRootFilesystem: true',
       'capabilities: {drop: [ALL]}',
       '{name: HOLT_ROLE, value: front}',
-      '{name: HOLT_STATE_DIR, value: /var/lib/holt}',
+      '{name: HOLT_STATE_DIR, value: /var/lib/holt/state}',
       'topologyKey: kubernetes.io/hostname',
     ])
       expect(front).toContain(line)

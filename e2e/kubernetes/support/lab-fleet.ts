@@ -92,7 +92,7 @@ export class LabFleet {
   async clientOfService(): Promise<Holt> {
     const path = 'jsonpath={.spec.clusterIP}'
     const address = await this.#lab.asked('-n', namespace, 'get', 'service', 'fleet', '-o', path)
-    const cat = ['exec', 'deployment/fleet-front', '--', 'cat', '/var/lib/holt/credentials.json']
+    const cat = ['exec', 'deployment/fleet-front', '--', 'cat', '/var/lib/holt/state/credentials.json']
     const text = await this.#lab.asked('-n', namespace, ...cat)
     return new Holt({ url: `http://${address}`, apiKey: JSON.parse(text).key })
   }
