@@ -45,7 +45,10 @@ export async function startFront() {
   }
   const frontId = makeId('host')
   const front = newHostRow({ hostId: frontId, bootId: '', version: '1', at: clock.ms })
-  await store.db.insertInto('hosts').values({ ...front, protocol_min: 1, protocol_max: 2 }).execute()
+  await store.db
+    .insertInto('hosts')
+    .values({ ...front, protocol_min: 1, protocol_max: 2 })
+    .execute()
   const directory = new HostPeers(store, { rows: [] })
   const verbs = certificateVerb(parts)
   const started = await startListener(

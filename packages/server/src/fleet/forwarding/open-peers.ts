@@ -1,5 +1,7 @@
 import type { Duplex } from 'node:stream'
+import type { CertifiedKey } from '@holt/egress'
 import type { PeerAddress } from '../../foundation/config/peer-settings.ts'
+import type { Log } from '../../foundation/log.ts'
 import type { FleetWire, Owned } from '../../foundation/wire/forwarder.ts'
 import type { Inside } from '../../inside/inside.ts'
 import { ArtifactFetcher } from '../artifacts/artifact-fetcher.ts'
@@ -20,6 +22,7 @@ import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
 import { joinDoor } from '../trust/join-door.ts'
 import { certificateVerb, type JoinParts } from '../trust/join-verbs.ts'
+import { keepWorkerCertificate, type RenewingWorker } from '../trust/worker-certificate.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
 import { OwnerCache, type OwnerRows } from './owner-cache.ts'
@@ -47,6 +50,8 @@ export interface FleetParts {
   readonly artifactStore?: ArtifactSource | null
   /** The verbs of this host for others. Default: none. */
   readonly verbs?: PeerVerbs
+  /** The identity of a worker, whose certificate a front signs. Null: this host signs its own. */
+  readonly worker?: RenewingWorker | null
   /** The parts with which this host lets workers join. Default: none may. */
   readonly joins?: Pick<JoinParts, 'databaseUrl' | 'makeRole'> | null
   /** The time limits of connections. Default: the usual ones. */
@@ -81,11 +86,11 @@ export async function openPeers(
 ): Promise<OpenPeers> {
   const { store, engine, masterKeys, log, now, monotonic, metrics } = service
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
-  const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null } = parts
-  const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
-  const sign = () => signHostCertificate(authority, own.hostId)
-  const certificate = await HostCertificate.keep({ trust: 'entry', sign, log })
-  const links = new PeerLinks({ certificate, directory, log, times, protocol })
+  const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null, worker = null } = parts
+  const authority = worker === null ? await openPeerAuthority(sealedPlace(store, masterKeys)) : null
+  const ask: OpenPeers['ask'] = (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal })
+  const certificate = await certificateOf({ authority, worker, hostId: own.hostId, ask, log })
+  const links: PeerLinks = new PeerLinks({ certificate, directory, log, times, protocol })
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
   const placement = places === null ? null : openPlacement(service, { links, ownFirst: places === 'own' })
@@ -120,10 +125,10 @@ export async function openPeers(
       }
     },
     readContext: (hostId, contextId, signal) => readContext(links, { hostId, contextId }, signal),
-    ask: (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal }),
+    ask,
     listen: async () => {
       const accept = { own, rows: owners, placement, log, protocol, serve, take }
-      const joinParts = joins === null ? null : { ...joins, service, authority }
+      const joinParts = joins === null || authority === null ? null : { ...joins, service, authority }
       const known = { ...verbs, ...placement?.verbs, ...(joinParts === null ? {} : certificateVerb(joinParts)) }
       const answer = (asked: PeerStream) => {
         if (asked.headers[':method'] === 'GET' && isForContext(asked)) return serveContext(contexts, asked)
@@ -140,4 +145,23 @@ export async function openPeers(
       await listener?.close()
     },
   }
+}
+
+/** Keeps the certificate of a host: of a worker, or of one that has the fleet's authority. */
+async function certificateOf({
+  authority,
+  worker,
+  hostId,
+  ask,
+  log,
+}: {
+  readonly authority: CertifiedKey | null
+  readonly worker: RenewingWorker | null
+  readonly hostId: string
+  readonly ask: OpenPeers['ask']
+  readonly log: Log
+}): Promise<HostCertificate> {
+  if (worker !== null) return keepWorkerCertificate(worker, { ask, log })
+  if (authority === null) throw new Error('a host without an identity needs the authority of the fleet')
+  return HostCertificate.keep({ trust: 'entry', sign: () => signHostCertificate(authority, hostId), log })
 }

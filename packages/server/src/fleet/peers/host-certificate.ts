@@ -9,7 +9,7 @@ const hourMs = 60 * 60 * 1000
 const validMs = 24 * hourMs
 
 /** The age at which a certificate is replaced. Two attempts may fail before it expires. */
-const renewMs = 8 * hourMs
+export const renewMs = 8 * hourMs
 
 /** The delay after a failed attempt, in milliseconds. */
 const retryMs = 60_000
@@ -63,6 +63,8 @@ interface KeptCertificate {
   readonly log: Log
   /** The interval in milliseconds. Default: eight hours. */
   readonly everyMs?: number
+  /** The time until the first renewal, in milliseconds. Default: the interval. */
+  readonly firstMs?: number
 }
 
 /** The certificate of this host. It is replaced each eight hours until `close`. */
@@ -75,7 +77,7 @@ export class HostCertificate {
   #current: HostCredentials
   #timer: NodeJS.Timeout | null = null
 
-  private constructor(first: HostCredentials, { trust, sign, log }: Required<KeptCertificate>) {
+  private constructor(first: HostCredentials, { trust, sign, log }: KeptCertificate) {
     this.#current = first
     this.trust = trust
     this.#sign = sign
@@ -83,9 +85,9 @@ export class HostCertificate {
   }
 
   /** Makes the first certificate and keeps it new. */
-  static async keep({ everyMs = renewMs, ...kept }: KeptCertificate): Promise<HostCertificate> {
-    const certificate = new HostCertificate(await kept.sign(), { ...kept, everyMs })
-    certificate.#plan(everyMs, everyMs)
+  static async keep({ everyMs = renewMs, firstMs = everyMs, ...kept }: KeptCertificate): Promise<HostCertificate> {
+    const certificate = new HostCertificate(await kept.sign(), kept)
+    certificate.#plan(firstMs, everyMs)
     return certificate
   }
 
