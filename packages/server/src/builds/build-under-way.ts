@@ -19,12 +19,18 @@ export interface BuildUnderWay extends BuildRef {
   readonly end: () => void
 }
 
+const messages = {
+  cancelled: 'the build was cancelled',
+  service_stopped: 'the service closes',
+  host_drained: 'the host is emptied',
+} as const
+
 /** The reason why a build was stopped from outside. */
 export class BuildStop extends Error {
   override readonly name = 'BuildStop'
-  readonly why: 'cancelled' | 'service_stopped'
+  readonly why: 'cancelled' | 'service_stopped' | 'host_drained'
   constructor(why: BuildStop['why']) {
-    super(why === 'cancelled' ? 'the build was cancelled' : 'the service closes')
+    super(messages[why])
     this.why = why
   }
 }

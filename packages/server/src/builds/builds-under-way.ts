@@ -148,9 +148,13 @@ export class BuildsUnderWay {
     await build.ended
   }
 
-  /** Stops every build. */
+  /** Stops every build. Resolves when they are cleaned up. */
+  async stopAll(why: BuildStop['why']): Promise<void> {
+    await Promise.all([...this.#underWay.values()].map((build) => this.stop(build, why)))
+  }
+
   async close(): Promise<void> {
-    await Promise.all([...this.#underWay.values()].map((build) => this.stop(build, 'service_stopped')))
+    await this.stopAll('service_stopped')
     await this.reader.close()
     await this.logs.flush()
   }

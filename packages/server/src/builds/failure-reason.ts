@@ -18,12 +18,20 @@ export const interrupted: FailureReason = {
   details: {},
 }
 
+/** The reason of a build whose host was emptied. */
+const drained: FailureReason = {
+  ...interrupted,
+  message: 'The host of this build was emptied before the build ended.',
+  hint: 'Start the build again. It runs on another host.',
+}
+
 /**
- * Returns the reason of a build that failed by an error, or because the service stopped. The
- * service's log has unexpected errors.
+ * Returns the reason of a build that failed by an error, because its host was emptied, or because
+ * the service stopped. The service's log has unexpected errors.
  */
 export function reasonOf(error: unknown): FailureReason {
   if (error === 'service_stopped') return interrupted
+  if (error === 'host_drained') return drained
   if (error instanceof BuildError) {
     const { code, step, message, hint, details } = error
     return { code, step, message: message.slice(0, maxMessage).toWellFormed(), hint, details: { ...details } }

@@ -78,10 +78,22 @@ export async function ownHost(service: Api): Promise<Host> {
     pool_min: Math.min(floor, ceiling),
     pool_max: ceiling,
     pools,
-    checks: [...(checked?.checks ?? [])],
+    checks: [...(checked?.checks ?? []), ...drainChecks(service.leaving)],
     fleet: null,
     checked_at: checked === null ? null : moment(checked.checkedAt),
   }
+}
+
+/** The runtimes that a check names. */
+const mostNamed = 5
+
+/** Returns what keeps a drain of this host from its end. */
+function drainChecks({ left, stuck }: Api['leaving']): Host['checks'] {
+  const named = [...stuck].slice(0, mostNamed).map(([id, reason]) => `${id}: ${reason}`)
+  const failed = stuck.size === 0 ? '' : `. ${stuck.size} could not leave yet: ${named.join('; ')}`
+  return left.length === 0
+    ? []
+    : [{ name: 'drain', status: 'warn', message: `left: ${left.join(', ')}${failed}`, fix: null }]
 }
 
 function isolationOf({ isolation }: EngineFacts): Host['isolation'] {

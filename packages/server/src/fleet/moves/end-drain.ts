@@ -21,23 +21,30 @@ export async function beginDrain({ store, thisHost, now }: Runtimes): Promise<vo
 }
 
 /**
- * Returns true if nothing but runtimes keeps this host from being empty: it has no pool members, no
- * builds and no snapshots under way, and everything that only its disk had is stored.
+ * Returns what keeps this host from being empty besides its runtimes: pool members, builds and
+ * snapshots under way. Then stores what only its disk has. Throws if that fails.
  */
-export async function isEmptied({ store, thisHost, artifacts, closing }: Runtimes): Promise<boolean> {
+export async function findLeft({ store, thisHost, artifacts, closing }: Runtimes): Promise<readonly string[]> {
   const { db } = store
   const { hostId } = thisHost
-  const left = [
-    db.selectFrom('pool_members').select('runtime_id').where('host_id', '=', hostId).limit(1),
-    db.selectFrom('builds').select('build_id').where('host_id', '=', hostId).where('ended_at', 'is', null).limit(1),
-    db
+  const queries = {
+    'pooled runtimes': db.selectFrom('pool_members').select('runtime_id').where('host_id', '=', hostId).limit(1),
+    builds: db
+      .selectFrom('builds')
+      .select('build_id')
+      .where('host_id', '=', hostId)
+      .where('ended_at', 'is', null)
+      .limit(1),
+    snapshots: db
       .selectFrom('snapshots')
       .select('snapshot_id')
       .where('host_id', '=', hostId)
       .where('state', '=', 'writing')
       .limit(1),
-  ]
-  for (const query of left) if ((await query.executeTakeFirst()) !== undefined) return false
+  }
+  const left: string[] = []
+  for (const [name, query] of Object.entries(queries)) if ((await query.execute()).length > 0) left.push(name)
+  if (left.length > 0) return left
   const local = await db
     .selectFrom('artifacts')
     .select(['artifact_id', 'kind'])
@@ -46,7 +53,7 @@ export async function isEmptied({ store, thisHost, artifacts, closing }: Runtime
     .execute()
   const signal = AbortSignal.any([closing, AbortSignal.timeout(storeTimeoutMs)])
   for (const { artifact_id: id, kind } of local) await artifacts.store({ kind, id } as ArtifactRef, signal)
-  return true
+  return []
 }
 
 /** Ends the drain of this host, which is empty: it stays cordoned. */

@@ -1,5 +1,6 @@
+import type { Builds } from '../../builds/builds.ts'
 import { pause } from '../../foundation/async/pause.ts'
-import type { Runtimes } from '../../runtimes/runtimes.ts'
+import { registerDrain } from '../metrics/drain-metrics.ts'
 import { AwayLinks } from './away-links.ts'
 import { Drain } from './drain.ts'
 import type { ResumeElsewhere } from './move-away.ts'
@@ -20,8 +21,9 @@ interface MovesOptions {
  * Gives this host's paused runtimes to the fleet, and empties it of runtimes and queued builds
  * while an operator wants that. Ends when the service closes. Never rejects.
  */
-export async function keepMoves(service: Runtimes, { beatMs, resumeElsewhere, builds }: MovesOptions): Promise<void> {
+export async function keepMoves(service: Builds, { beatMs, resumeElsewhere, builds }: MovesOptions): Promise<void> {
   const { closing, thisHost, log } = service
+  registerDrain(service)
   const steps = [new Drain(service, resumeElsewhere), builds, new Releases(service), new AwayLinks(service)]
   while (!closing.aborted) {
     for (const step of steps) {

@@ -11,6 +11,11 @@ const storeTimeoutMs = 600_000
 /** Lets another host resume a paused runtime that belongs to none. Never rejects. */
 export type ResumeElsewhere = (ref: RuntimeRef) => Promise<void>
 
+/** A runtime could not be paused, so it cannot leave its host. `cause` has the reason. */
+export class PauseFailed extends Error {
+  override readonly name = 'PauseFailed'
+}
+
 /** The conditions of a move. */
 interface Move {
   /** Returns true if the runtime should still leave. */
@@ -21,7 +26,8 @@ interface Move {
 /**
  * Moves a running runtime away: pauses it, stores it, lets it belong to no host, and asks another
  * host to resume it. Requests that arrive meanwhile wait. A runtime that nothing uses stays paused,
- * unless requests may not resume it. If it cannot be stored, it goes on here.
+ * unless requests may not resume it. If it cannot be stored, it goes on here. Throws `PauseFailed`
+ * if it cannot be paused.
  */
 export async function moveAway(service: Runtimes, before: RuntimeRow, { still, resumeElsewhere }: Move): Promise<void> {
   const { leaving, links, closing } = service
@@ -29,7 +35,9 @@ export async function moveAway(service: Runtimes, before: RuntimeRow, { still, r
   const link = links.link(ref.runtimeId)
   const isUsed = link.open > 0 || !link.frozen || before.auto_resume === 0
   const move = async () => {
-    const row = await pauseRuntime(service, ref, pauseReasons.move, still)
+    const row = await pauseRuntime(service, ref, pauseReasons.move, still).catch((cause: unknown) => {
+      throw new PauseFailed('the runtime could not be paused', { cause })
+    })
     if (row.state !== 'paused' || !still(row)) return 'changed'
     const signal = AbortSignal.any([closing, AbortSignal.timeout(storeTimeoutMs)])
     // The time of a runtime that nothing uses stops, as at any pause.

@@ -6,6 +6,10 @@ export class Leaving {
   readonly #underWay = new Map<string, Promise<unknown>>()
   /** True while the host drains: it takes no runtime that belongs to no host. */
   isDraining = false
+  /** The things that a drain of this host has not moved, as phrases. Else empty. */
+  left: readonly string[] = []
+  /** The runtimes that could not leave this host yet, with the reason of the last failure. */
+  readonly stuck = new Map<string, string>()
 
   /** Returns the move of a runtime. It may reject. Null: the runtime stays here. */
   of(runtimeId: string): Promise<unknown> | null {

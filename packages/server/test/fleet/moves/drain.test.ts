@@ -1,5 +1,8 @@
+import { FakeEngine } from '@holt/engine-testkit/fake'
 import { expect, test, vi } from 'vitest'
-import { hostRow, type TestHost } from '../../support/fleet.ts'
+import { pause } from '../../../src/foundation/async/pause.ts'
+import { FakeBuilder } from '../../support/fake-builder.ts'
+import { type HostOptions, hostRow, type TestHost } from '../../support/fleet.ts'
 import { fleetStores } from '../../support/fleet-stores.ts'
 import { inside } from '../../support/inside.ts'
 import {
@@ -16,6 +19,13 @@ import {
 
 async function drain(at: TestHost, host: TestHost, json: object = {}) {
   return at.server.ask('POST', `/v1/agents/host/${host.hostId}/drain`, { json })
+}
+
+/** Returns what a host that drains says is left. */
+async function drainCheck({ server, hostId }: TestHost): Promise<string> {
+  const { json } = await server.ask('GET', '/v1/agents/host')
+  const host = json.data.find(({ host_id }: { host_id: string }) => host_id === hostId)
+  return host.checks.find(({ name }: { name: string }) => name === 'drain')?.message ?? ''
 }
 
 async function isEmpty({ store }: MovingFleet, host: TestHost): Promise<void> {
@@ -83,6 +93,52 @@ test('a runtime that cannot move ends with the deadline, and runs until then', a
   expect((await drain(two, one, { deadline_secs: 0 })).status).toBe(200)
   await isEmpty(fleet, one)
   expect(await shown(two, fixed)).toMatchObject({ state: 'terminated', state_reason: { code: 'host_drained' } })
+})
+
+test('a build that runs keeps a host until the deadline, and fails then', async () => {
+  const builder = new FakeBuilder()
+  builder.script = async ({ signal }) => {
+    await pause(60_000, signal)
+    return {}
+  }
+  const fleet = await startMovingFleet(2, { optionsOf: (): HostOptions => ({ builder }) })
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const json = { name: 'long', dockerfile: 'FROM base-small' }
+  const { build_id: id } = (await one.server.ask('POST', '/v1/agents/template/build', { json })).json
+  await vi.waitUntil(() => builder.runs.length > 0, patience)
+  const rowOfBuild = () =>
+    fleet.store.db
+      .selectFrom('builds')
+      .select(['host_id', 'status', 'reason_json'])
+      .where('build_id', '=', id)
+      .executeTakeFirstOrThrow()
+  const host = (await rowOfBuild()).host_id === one.hostId ? one : two
+  await drain(two, host, { deadline_secs: 3600 })
+  await vi.waitUntil(async () => (await drainCheck(host)) === 'left: builds', patience)
+  await drain(two, host, { deadline_secs: 0 })
+  await isEmpty(fleet, host)
+  const reason_json = expect.stringContaining('was emptied')
+  expect(await rowOfBuild()).toMatchObject({ status: 'failed', reason_json })
+})
+
+test('a runtime whose pause always fails is reported, and ends with the deadline', async () => {
+  const state = { fails: false }
+  const engine = new FakeEngine({
+    before: async (verb) => {
+      if (state.fails && verb === 'take') throw new Error('the runner does not checkpoint')
+    },
+  })
+  const fleet = await startMovingFleet(2, { optionsOf: (at) => (at === 0 ? { engine } : {}) })
+  const [one, two] = fleet.hosts as [TestHost, TestHost]
+  const id = await one.server.makeRuntime()
+  state.fails = true
+  await drain(two, one, { deadline_secs: 3600 })
+  await vi.waitUntil(async () => (await drainCheck(one)).includes(`1 could not leave yet: ${id}`), patience)
+  expect((await one.server.ask('GET', '/metrics')).text).toContain('holt_fleet_drain_stuck_runtimes 1')
+  await drain(two, one, { deadline_secs: 0 })
+  one.clock.ms += 10_000 // The next attempt waits.
+  await isEmpty(fleet, one)
+  expect(await shown(two, id)).toMatchObject({ state: 'terminated', state_reason: { code: 'host_drained' } })
 })
 
 test('a move keeps the deadline of a runtime', async () => {
