@@ -89,13 +89,14 @@ export async function playRound(world: RoundsWorld, fault: FleetFault): Promise<
 async function beginRound(world: RoundsWorld, fault: FleetFault): Promise<Round> {
   const { fleet, chance, canaries } = world
   const isolation = chance.pick((['gvisor', 'container'] as const).filter((one) => service.unavailable[one] === null))
-  const victim = chance.pick(fleet.hosts)
   const voices = new Voices(fleet.outside)
   const speakers = new Map<string, FleetHost>()
   for (const host of fleet.hosts) {
     const id = await startSpeaking(host, isolation)
     speakers.set(id, (await ownerOf(fleet, id)) ?? host)
   }
+  // A verdict is told by what becomes of a runtime.
+  const victim = chance.pick([...new Set(speakers.values())])
   const sleeper = await startSleeper(fleet, victim, { isolation: 'gvisor', text: canaries.file })
   for (const id of speakers.keys()) await until(`${id} is heard`, async () => voices.count(id) > 2)
   return { world, fault, victim, isolation, voices, speakers, sleeper }
