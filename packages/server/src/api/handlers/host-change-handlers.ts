@@ -24,8 +24,12 @@ export const hostChangeHandlers = {
     return { status: 204 }
   },
   forgetHost: async ({ service, params }) => {
-    const { host_id: hostId, epoch, state } = await findHost(service, params.host_id)
-    if (state === 'gone') return { status: 204 }
+    const { host_id: hostId, epoch, state, trust } = await findHost(service, params.host_id)
+    if (state === 'gone') {
+      // The role may have stayed if an earlier request broke off.
+      if (trust === 'worker') await closeDatabase(service, hostId)
+      return { status: 204 }
+    }
     if (state !== 'lost') throw new HoltError('conflict', `The host is ${state}. Declare it lost first.`)
     const forgotten = await service.store.change(aloneWithRow, (changes) =>
       changes
@@ -38,9 +42,16 @@ export const hostChangeHandlers = {
         .executeTakeFirst(),
     )
     if (forgotten === undefined) throw new HoltError('conflict', 'The host has started again meanwhile.')
+    if (trust === 'worker') await closeDatabase(service, hostId)
     return { status: 204 }
   },
 } satisfies Partial<Handlers>
+
+/** Removes the role of a worker in the database, with its connections. */
+async function closeDatabase({ store }: Api, hostId: string): Promise<void> {
+  const { dropWorkerRole } = await import('../../fleet/trust/worker-role.ts')
+  await dropWorkerRole(store, hostId)
+}
 
 /** Stores what an operator wants of a host. The host follows with its next beat. */
 async function want(service: Api, id: string, wanted: HostWish): Promise<Answer> {
