@@ -97,7 +97,7 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
       'upgrade',
       '--wait',
       '--timeout',
-      '280s',
+      '240s',
       ...release,
       '--set-string',
       'podAnnotations.try=2',
@@ -140,7 +140,7 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
   })
 
   test('with drainOnCordon a drain of a Node moves its runtimes, and goes through', async () => {
-    const upgrade = await lab.helm('upgrade', '--wait', '--timeout', '280s', ...release, '--set', 'drainOnCordon=true')
+    const upgrade = await lab.helm('upgrade', '--wait', '--timeout', '240s', ...release, '--set', 'drainOnCordon=true')
     expect([upgrade.code, upgrade.out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
     for (const node of ['node1', 'node2']) await fleet.ready(node)
     const { runtime_id } = await fleet.createOn('node2')

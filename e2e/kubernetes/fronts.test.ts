@@ -64,12 +64,12 @@ describe.skipIf(lacksLab() !== '')(`fronts before a host on a Node${lacksLab()}`
   test('an upgrade and its rollback end no runtime, and former fronts leave the fleet', async () => {
     const before = await shell('cat /tmp/pid /tmp/count')
     const host = await fleet.pod('node2')
-    const upgrade = ['upgrade', '--wait', '--timeout', '280s', ...release, '--set-string', 'podAnnotations.try=2']
+    const upgrade = ['upgrade', '--wait', '--timeout', '240s', ...release, '--set-string', 'podAnnotations.try=2']
     const upgraded = await lab.helm(...upgrade)
     expect([upgraded.code, upgraded.out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
     const later = await fleet.pod('node2')
     expect(later.name).not.toBe(host.name)
-    const back = await lab.helm('rollback', 'fleet', '--namespace', namespace, '--wait', '--timeout', '280s')
+    const back = await lab.helm('rollback', 'fleet', '--namespace', namespace, '--wait', '--timeout', '240s')
     expect([back.code, back.out]).toEqual([0, expect.stringContaining('Rollback was a success')])
     expect((await fleet.pod('node2')).name).not.toBe(later.name)
     client = await fleet.clientOfService()
@@ -85,7 +85,7 @@ describe.skipIf(lacksLab() !== '')(`fronts before a host on a Node${lacksLab()}`
     const evictions = { enabled: 'true', tlsSecret: 'holt-evictions', caBundle }
     const sets = Object.entries(evictions).flatMap(([name, value]) => ['--set', `guard.evictions.${name}=${value}`])
     await lab.asked('label', 'node', 'node1', 'holt.dev/host=true')
-    const upgraded = await lab.helm('upgrade', '--wait', '--timeout', '280s', ...release, ...sets)
+    const upgraded = await lab.helm('upgrade', '--wait', '--timeout', '240s', ...release, ...sets)
     expect([upgraded.code, upgraded.out]).toEqual([0, expect.stringContaining('STATUS: deployed')])
     for (const node of ['node1', 'node2']) await fleet.ready(node)
     client = await fleet.clientOfService()

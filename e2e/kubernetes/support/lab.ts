@@ -13,7 +13,7 @@ const labEnv = { KUBE_LAB_CACHE: cache, KUBE_LAB_DIR: '/tmp/holt-kube-lab', KUBE
 /** The chart of the service. */
 export const chart = join(repository, 'deploy/helm/holt')
 
-/** The time of one program, in milliseconds. */
+/** The usual time of one program, in milliseconds. */
 const programMs = 280_000
 
 /** The output of a program, and its exit code. */
@@ -51,9 +51,18 @@ export function helm(...args: string[]): Promise<Ran> {
 export async function run(
   program: string,
   args: readonly string[],
-  { env = {}, input }: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
+  {
+    env = {},
+    input,
+    timeoutMs = programMs,
+  }: {
+    readonly env?: Readonly<Record<string, string>>
+    readonly input?: string
+    /** The time of the program, in milliseconds. */
+    readonly timeoutMs?: number
+  } = {},
 ): Promise<Ran> {
-  const options = { env: { ...process.env, ...env }, timeout: programMs, maxBuffer: 64 * 2 ** 20 }
+  const options = { env: { ...process.env, ...env }, timeout: timeoutMs, maxBuffer: 64 * 2 ** 20 }
   const child = promisify(execFile)(program, [...args], options)
   if (input !== undefined) child.child.stdin?.end(input)
   return child.then(
