@@ -110,7 +110,11 @@ async function findSame(
 }
 
 /** Gives this host, which has the same bytes, a context that another host has stored. */
-async function adopt(service: Builds, { project_id, context_id }: BuildContextRow, part: string): Promise<BuildContextRow> {
+async function adopt(
+  service: Builds,
+  { project_id, context_id }: BuildContextRow,
+  part: string,
+): Promise<BuildContextRow> {
   const { store, builds, thisHost } = service
   await rename(part, builds.paths.context(context_id))
   const row = await store.db

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { runBuild } from '@holt/builder'
 import type { Engine } from '@holt/engine'
@@ -206,7 +207,9 @@ async function openDistricts(
   const outside = fleet === null ? known : { ...known, gateway: fleet.guardGateway(known.gateway) }
   const tenancy = openTenancy(foundation, { eventNotifier, dialWebhook: outside.dialWebhook, failureRate })
   const artifacts = options.artifacts ?? (await openArtifacts(foundation, options, fleet))
-  const resources = openResources(tenancy, { artifacts, outside, agentTemplates })
+  const { secretValue, recordKeys = null } = fleet?.asked ?? {}
+  tenancy.records.askKeys = recordKeys
+  const resources = openResources(tenancy, { artifacts, outside, agentTemplates, secretValue })
   const runtimes = openRuntimes(resources)
   const builds = openBuilds(runtimes, { builder: builder ?? realBuilder(config, outside), gateway: outside.gateway })
   const service: Api = openInside(builds, { portSecret, portLimits })
@@ -226,7 +229,12 @@ async function openArtifacts(
   return artifacts ?? localArtifacts
 }
 
-async function portSecretOf({ config, log }: Foundation, fleet: Fleet | null): Promise<Buffer> {
+/**
+ * Returns the secret that signs tokens for ports. A worker has none. It gets a random one, whose
+ * tokens are worth nothing.
+ */
+async function portSecretOf({ config, log, masterKeys }: Foundation, fleet: Fleet | null): Promise<Buffer> {
+  if (masterKeys === null) return randomBytes(32)
   const own = await openPortSecret(config.stateDir, log)
   return fleet === null ? own : fleet.sharePortSecret(own)
 }

@@ -1,6 +1,7 @@
 import { KeyedLock } from '@holt/async'
 import type { Engine } from '@holt/engine'
 import type { Fleet } from '../fleet/open-fleet.ts'
+import type { HostCertificate } from '../fleet/peers/host-certificate.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
 import type { Foundation } from '../foundation/foundation.ts'
@@ -12,6 +13,7 @@ import { Metrics } from '../foundation/metrics/metrics.ts'
 import { recordsPurpose } from '../foundation/rows/kept-answers.ts'
 import { type MasterKeys, openMasterKeys } from '../foundation/sealing/master-keys.ts'
 import { rotateMasterKey } from '../foundation/sealing/rotate-master-key.ts'
+import type { SealedValues } from '../foundation/sealing/sealed-values.ts'
 import { StoredSealedValues } from '../foundation/sealing/stored-sealed-values.ts'
 import type { Store } from '../foundation/store/open-store.ts'
 import { type HostClock, openHostClock } from '../foundation/time/host-clock.ts'
@@ -36,6 +38,11 @@ export interface FoundationOptions {
   /** The clock of the host. Default: one from `monotonic` or `now` if given, else the machine's. */
   readonly hostClock?: HostClock
   readonly freeMemoryMiB?: () => Promise<number | null>
+  /**
+   * The certificate of a worker, which a front has signed. Default: the host signs its own with the
+   * master keys.
+   */
+  readonly certificate?: HostCertificate
   /** The host of this service. Default: that of the store, or a new one, without checks. */
   readonly host?: OwnHost
   /**
@@ -60,8 +67,8 @@ interface OpenFoundation {
 }
 
 /**
- * Opens the store and the master keys. The engine and the store are observed: their calls are
- * counted and traced.
+ * Opens the store and the master keys, which a worker does not have. The engine and the store are
+ * observed: their calls are counted and traced.
  */
 export async function openFoundation(options: FoundationOptions, closing: AbortSignal): Promise<OpenFoundation> {
   const { config, log, tracer = noTracer, limits = limitsFor(openFilesLimit()) } = options
@@ -71,7 +78,7 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
   const store = eventNotifier.notifyAfterCommits(
     observeStore(options.store ?? (await openOwnStore(options)), { metrics, tracer }),
   )
-  const masterKeys = await openKeys(options, store).catch(async (error) => {
+  const masterKeys = await keysOf(options, store).catch(async (error) => {
     await store.close()
     throw error
   })
@@ -105,8 +112,8 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
     metrics,
     tracer,
     masterKeys,
-    sealedValues: new StoredSealedValues(masterKeys),
-    rotateMasterKey: () => fleet?.rotateMasterKey() ?? rotateMasterKey(foundation),
+    sealedValues: sealedValuesOf(masterKeys, fleet),
+    rotateMasterKey: () => rotationOf(foundation, fleet),
     holds: new Holds(),
     collector: new Collector(log),
     issuer: () => config.issuer ?? url,
@@ -120,6 +127,27 @@ export async function openFoundation(options: FoundationOptions, closing: AbortS
       url = at
     },
   }
+}
+
+/** Returns the master keys of this host. Null: it is a worker, and has none. */
+async function keysOf(options: FoundationOptions, store: Store): Promise<MasterKeys | null> {
+  return options.config.fleet?.role === 'worker' ? null : openKeys(options, store)
+}
+
+/** Returns the sealed values of a host with master keys, or those that a worker asks fronts for. */
+function sealedValuesOf(masterKeys: MasterKeys | null, fleet: Fleet | null): SealedValues {
+  if (masterKeys !== null) return new StoredSealedValues(masterKeys)
+  const asked = fleet?.asked ?? null
+  if (asked === null) throw new Error('a worker needs the certificate that a front has signed')
+  return asked.sealedValues
+}
+
+/** Encrypts every sealed value with a new key, as this host may. */
+function rotationOf(foundation: Foundation, fleet: Fleet | null): Promise<number> {
+  const { masterKeys } = foundation
+  if (fleet !== null) return fleet.rotateMasterKey()
+  if (masterKeys === null) throw new Error('a host without master keys is in no fleet')
+  return rotateMasterKey({ ...foundation, masterKeys })
 }
 
 /** Opens the master keys of the state directory. Throws if secrets would be lost. */

@@ -10,9 +10,14 @@ import { failUnwritten } from '../runtimes/snapshots/recover-snapshots.ts'
  * a failure is only logged, and the next start tries again.
  */
 export async function recover(service: Api): Promise<void> {
+  const { config, masterKeys } = service
   // Both keys stay if this fails. Sealed values still open.
-  if (service.config.fleet === null)
-    await tryTo(service, () => finishRotation(service), 'a rotation of the master key could not be finished')
+  if (config.fleet === null && masterKeys !== null)
+    await tryTo(
+      service,
+      () => finishRotation({ ...service, masterKeys }),
+      'a rotation of the master key could not be finished',
+    )
   // The builds keep their state if this fails.
   await tryTo(service, () => failInterrupted(service), 'the builds that an earlier process left could not be ended')
   // The snapshots are shown as being written if this fails, and can be deleted.

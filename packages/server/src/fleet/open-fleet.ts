@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { HoltError } from '@holt/protocol'
 import { referenced } from '../builds/collect.ts'
 import { inTime } from '../foundation/async/in-time.ts'
 import type { FleetConfig } from '../foundation/config/fleet-settings.ts'
@@ -45,10 +46,16 @@ import { childrenElsewhere, childVerbs } from './moves/child-verbs.ts'
 import { keepMoves } from './moves/keep-moves.ts'
 import { moveVerbs, resumeElsewhere } from './moves/move-verbs.ts'
 import { takeFor } from './moves/take-for.ts'
+import type { HostCertificate } from './peers/host-certificate.ts'
 import { joinAddress } from './peers/peer-directory.ts'
+import { PeerLinks } from './peers/peer-links.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
+import { type AskedOfFronts, askedOfFronts } from './trust/asked-of-fronts.ts'
+import { Errands } from './trust/errands.ts'
+import { FrontQuestions } from './trust/front-questions.ts'
+import { trustVerbs } from './trust/trust-verbs.ts'
 import { makeWorkerRole, renewWorkerRights } from './trust/worker-role.ts'
 import { usageElsewhere, usageVerbs } from './usage/usage-verb.ts'
 
@@ -65,7 +72,10 @@ export interface FleetOptions {
   readonly hostId: string
   /** The address of its listener for other hosts. */
   readonly address: PeerAddress
-  readonly masterKeys: MasterKeys
+  /** The keys that seal. Null: this host is a worker. */
+  readonly masterKeys: MasterKeys | null
+  /** The certificate of a worker. Null: this host has the master keys, and signs its own. */
+  readonly certificate: HostCertificate | null
   readonly now: () => number
   readonly monotonic: () => number
   readonly hostClock: HostClock
@@ -91,6 +101,8 @@ export interface Fleet {
   readonly hosts: HostDirectory
   readonly duties: Duties
   readonly condition: HostCondition
+  /** The parts of a worker that ask fronts. Null: this host has the keys itself. */
+  readonly asked: AskedOfFronts | null
   /** Notes that the changes of other hosts were read. */
   noteRead(): void
   /** Settles when no more beats are sent, after the service closes. */
@@ -138,29 +150,39 @@ export interface Fleet {
 /** Begins the next epoch of this host, and sends its beats from then on. */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { store, times, hostId, address, masterKeys, now, monotonic, hostClock, log, closing, onOver } = options
+  const { certificate } = options
   const { bootId, uptime } = hostClock
   const clocks = { monotonic, uptime }
   const start = { hostId, bootId, version, at: now(), address: joinAddress(address) }
-  await renewWorkerRights(store).catch((err: unknown) =>
-    // A table of a newer version stays closed to workers. The next start tries again.
-    log.error({ err }, 'the roles of workers could not be given the rights of this version'),
-  )
-  const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds: masterKeys.ids, now })
+  if (masterKeys !== null)
+    await renewWorkerRights(store).catch((err: unknown) =>
+      // A table of a newer version stays closed to workers. The next start tries again.
+      log.error({ err }, 'the roles of workers could not be given the rights of this version'),
+    )
+  const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds: masterKeys?.ids ?? [], now })
   const hosts = new SeenHosts({ store, uptime, times })
   const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs, names: dutiesOf(times) })
   const condition = new OwnCondition({ log, closing })
-  const keys = new SharedKeys({ store, masterKeys, thisHost: lease, duties, log })
-  await keys.look()
+  const keys = masterKeys === null ? null : new SharedKeys({ store, masterKeys, thisHost: lease, duties, log })
+  await keys?.look()
   const metrics = new FleetMetrics(options.metrics.registry, { lease, hosts, duties, condition })
   const beats = new Beats({ store, lease, hosts, duties, condition, metrics, times, log, now, onOver })
   const gateways: FencedGateway[] = []
   const clients = new GuardedClients()
   const owners = new RowOwners(store, hosts, hostId)
+  const directory = new HostPeers(store, hosts)
+  const errands = new Errands(monotonic)
+  const others = () => hosts.answering().filter((id) => id !== hostId)
+  // A worker asks fronts before it serves: the networks of its runtimes open first.
+  const links = certificate === null ? null : new PeerLinks({ certificate, directory, log })
+  const isEntry = (id: string) => hosts.rows.some(({ host_id, trust }) => host_id === id && trust === 'entry')
+  const fronts = links === null ? null : new FrontQuestions({ links, fronts: () => others().filter(isEntry), log })
+  if (fronts !== null) await hosts.read()
   let peers: OpenPeers | null = null
   let stored: StoredArtifacts | null = null
   let objects: ArtifactObjects | null = null
   let artifacts: FleetArtifacts | null = null
-  const ended = Promise.all([beats.keep(closing), keys.keep({ lookMs: beatsPerLook * times.beatMs, closing })]).then(
+  const ended = Promise.all([beats.keep(closing), keys?.keep({ lookMs: beatsPerLook * times.beatMs, closing })]).then(
     () => {},
   )
   lease.onFence(() => {
@@ -173,6 +195,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     hosts,
     duties,
     condition,
+    asked: fronts === null ? null : askedOfFronts(fronts),
     noteRead: () => condition.noteRead(),
     ended,
     guardStore: () => refuseWhileFenced(store, lease),
@@ -182,8 +205,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       return fenced
     },
     guardClients: (server) => clients.guard(server, lease),
-    sharePortSecret: (own) => sharedPortSecret(store, masterKeys, own),
-    rotateMasterKey: () => keys.rotate(),
+    sharePortSecret: async (own) => (masterKeys === null ? own : sharedPortSecret(store, masterKeys, own)),
+    rotateMasterKey: async () => {
+      if (keys === null) throw new HoltError('conflict', 'A worker has no master keys.')
+      return keys.rotate()
+    },
     notifyOfOthers: (notifier) => notifyOfOthers({ store, notifier, log }, closing),
     openArtifacts: async (foundation, given) => {
       const { objectStore } = foundation.config
@@ -210,7 +236,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     openPeers: async (service, places) => {
       peers = await openPeers(service, {
         own: lease,
-        directory: new HostPeers(store, hosts),
+        directory,
         owners,
         verbs: {
           ...moveVerbs(service),
@@ -218,11 +244,15 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
           ...buildVerbs(service),
           ...usageVerbs(service),
           ...runningVerb(service.records),
+          ...trustVerbs(service, errands),
         },
         take: (owned) => takeFor(service, owned),
         address,
         places,
-        others: () => hosts.answering().filter((id) => id !== hostId),
+        others,
+        errands,
+        identity: certificate === null || links === null ? null : { certificate, links },
+        noteSender: (projectId, from) => fronts?.noteSender(projectId, from),
         guard: (connection) => clients.add(connection, lease),
         artifactStore: stored === null ? null : new StoreSource(stored),
         joins: joinsOf(service),

@@ -45,7 +45,8 @@ export interface Foundation {
   readonly limits: ConnectionLimits
   readonly metrics: Metrics
   readonly tracer: Tracer
-  readonly masterKeys: MasterKeys
+  /** The keys that seal. Null: this host is a worker, and has none. */
+  readonly masterKeys: MasterKeys | null
   /**
    * Encrypts every sealed value with a new key. Returns the number of values. In a fleet, the
    * operator has added the key to the file of each host.

@@ -6,8 +6,11 @@ import type { KyselyPlugin } from 'kysely'
 import { onTestFinished, vi } from 'vitest'
 import { noEngine } from '../../src/daemon/machine/no-engine.ts'
 import { openOwnStore } from '../../src/daemon/open-own-store.ts'
+import { HostCertificate, signHostCertificate } from '../../src/fleet/peers/host-certificate.ts'
+import { openPeerAuthority, sealedPlace } from '../../src/fleet/peers/peer-authority.ts'
 import type { ServerConfig } from '../../src/foundation/config/config.ts'
 import type { FleetConfig } from '../../src/foundation/config/fleet-settings.ts'
+import { newHostRow } from '../../src/foundation/host/host-row.ts'
 import { openMasterKeys } from '../../src/foundation/sealing/master-keys.ts'
 import type { Store } from '../../src/foundation/store/open-store.ts'
 import type { HostRow } from '../../src/foundation/store/tables.ts'
@@ -68,12 +71,25 @@ type SharedStore = Store | { readonly url: string }
 /** The state directory whose master keys the hosts of a test share, by their store. */
 const keyDirs = new WeakMap<object, string>()
 
-/** Starts a host over a store that several hosts share. */
+/**
+ * Starts a host over a store that several hosts share. A worker starts after a host with keys, and
+ * gets none of them.
+ */
 export async function startHost(store: SharedStore, options: HostOptions = {}): Promise<TestHost> {
   const { engine = new FakeEngine() } = options
   const machine = { hostId: makeId('host'), stateDir: await newStateDir(), engine, clock: { ms: 0 } }
   const keyDir = keyDirs.get(store)
   const keyFile = 'master-keys.json'
+  if (options.role === 'worker') {
+    if ('url' in store) throw new Error('a worker of a test needs an open store')
+    // As the front does to which it joins.
+    const row = newHostRow({ hostId: machine.hostId, bootId: '', version: 'a test', at: Date.now() })
+    await store.db
+      .insertInto('hosts')
+      .values({ ...row, state: 'joining', address: '127.0.0.1:1', trust: 'worker' })
+      .execute()
+    return startOn(machine, store, options)
+  }
   if (keyDir === undefined) {
     await openMasterKeys(machine.stateDir, { now: Date.now() })
     keyDirs.set(store, machine.stateDir)
@@ -98,6 +114,7 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
     await using tree = await tinySource.make({ onProgress: () => {}, signal: AbortSignal.timeout(5_000) })
     await engine.ability('images')?.import(tree.tar, AbortSignal.timeout(5_000), {})
   }
+  const certificate = options.role === 'worker' ? await workerCertificate(store, hostId) : null
   const overs: Error[] = []
   const gateway = new RecordingGateway()
   const nowhere = () => Promise.reject(new Error('nothing is outside'))
@@ -109,6 +126,7 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
       ...options,
       engine: options.role === 'front' ? noEngine : engine,
       store: through,
+      ...(certificate === null ? {} : { certificate }),
       ...(objects === undefined ? {} : { artifacts: fakeArtifacts(objects, { hostId, engine, store: through }) }),
       host: { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) },
       hostClock: { bootId: 'given', uptime: () => clock.ms },
@@ -129,6 +147,16 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
   }
   onTestFinished(() => server.close())
   return host
+}
+
+/** Returns the certificate of a worker, as a front signs it. */
+export async function workerCertificate(store: SharedStore, hostId: string): Promise<HostCertificate> {
+  const keyDir = keyDirs.get(store)
+  if (keyDir === undefined || 'url' in store) throw new Error('a front has to start first, over an open store')
+  const masterKeys = await openMasterKeys(keyDir, { now: Date.now() })
+  const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
+  const sign = () => signHostCertificate(authority, hostId, 'worker')
+  return HostCertificate.keep({ trust: 'worker', sign, log: keepingLog().log })
 }
 
 /** Opens the store of a host as its daemon does. It closes with its service. */

@@ -33,6 +33,8 @@ export interface AcceptOptions {
    * shall take it. Throws if this host has no room.
    */
   readonly take: (owned: Owned) => Promise<boolean>
+  /** Notes the host that has sent a request of a project. */
+  readonly noteSender: (projectId: string, hostId: string) => void
   /** Serves HTTP/1.1 on a connection. */
   readonly serve: (connection: Duplex) => void
 }
@@ -46,7 +48,7 @@ export interface AcceptOptions {
  * accepted: the request's handler answers for it.
  */
 export async function acceptForwarded(
-  { own, rows, placement, log, protocol, serve, take }: AcceptOptions,
+  { own, rows, placement, log, protocol, serve, take, noteSender }: AcceptOptions,
   { hostId, trust, stream, headers }: PeerStream,
 ): Promise<void> {
   if (headers[':method'] !== 'CONNECT' || headers[':protocol'] !== requestProtocol) return refuse(404)
@@ -64,6 +66,7 @@ export async function acceptForwarded(
   }
   if (own.fenced) return refuse(503)
   const { vouch, owned, deadlineMs } = forwarded
+  noteSender(owned.projectId, hostId)
   const found = await inTime(findOwner({ rows, take }, owned), deadlineMs)
   if (found instanceof Error) return refuse(503, { [refusedHeader]: found.code })
   // The entry has given up, or its client has.

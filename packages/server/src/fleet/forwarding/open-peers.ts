@@ -20,6 +20,7 @@ import { answerVerb, askPeer, type PeerVerbs, verbProtocol } from '../peers/peer
 import { hostProtocol, type ProtocolRange } from '../peers/protocol-range.ts'
 import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
+import type { Errands } from '../trust/errands.ts'
 import { joinDoor } from '../trust/join-door.ts'
 import { certificateVerb, type JoinParts } from '../trust/join-verbs.ts'
 import { keepWorkerCertificate, type RenewingWorker } from '../trust/worker-certificate.ts'
@@ -27,6 +28,12 @@ import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
 import { OwnerCache, type OwnerRows } from './owner-cache.ts'
 import { OwnerForwarder } from './owner-forwarder.ts'
+
+/** The certificate of a host, and its connections to others. */
+interface PeerIdentity {
+  readonly certificate: HostCertificate
+  readonly links: PeerLinks
+}
 
 /** The parts of a host's place in a fleet. */
 export interface FleetParts {
@@ -58,6 +65,12 @@ export interface FleetParts {
   readonly times?: PeerTimes
   /** The versions of the protocol that this host speaks. Default: those of this service. */
   readonly protocol?: ProtocolRange
+  /** The certificate and the connections of a worker that has them already. Default: none. */
+  readonly identity?: PeerIdentity | null
+  /** Notes the requests that this host sends to others. Default: nobody asks. */
+  readonly errands?: Pick<Errands, 'note'>
+  /** Notes the host that has sent a request of a project. Default: this host asks nobody. */
+  readonly noteSender?: (projectId: string, hostId: string) => void
 }
 
 /** The connections of a host with the others. */
@@ -84,13 +97,16 @@ export async function openPeers(
   service: Inside,
   { own, directory, owners, address, times = peerTimes, ...parts }: FleetParts,
 ): Promise<OpenPeers> {
-  const { store, engine, masterKeys, log, now, monotonic, metrics } = service
+  const { engine, log, now, monotonic, metrics } = service
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
   const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null, worker = null } = parts
-  const authority = worker === null ? await openPeerAuthority(sealedPlace(store, masterKeys)) : null
+  const { errands = null, noteSender = () => {}, identity = null } = parts
+  const signsItself = worker === null && identity === null
+  const authority = signsItself ? await openAuthority(service) : null
   const ask: OpenPeers['ask'] = (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal })
-  const certificate = await certificateOf({ authority, worker, hostId: own.hostId, ask, log })
-  const links: PeerLinks = new PeerLinks({ certificate, directory, log, times, protocol })
+  const certificate =
+    identity?.certificate ?? (await certificateOf({ authority, worker, hostId: own.hostId, ask, log }))
+  const links: PeerLinks = identity?.links ?? new PeerLinks({ certificate, directory, log, times, protocol })
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
   const placement = places === null ? null : openPlacement(service, { links, ownFirst: places === 'own' })
@@ -107,6 +123,7 @@ export async function openPeers(
       acceptMs: times.acceptMs,
       places: placement,
       take,
+      errands,
     }),
     fetcher: new ArtifactFetcher({
       engine,
@@ -127,7 +144,7 @@ export async function openPeers(
     readContext: (hostId, contextId, signal) => readContext(links, { hostId, contextId }, signal),
     ask,
     listen: async () => {
-      const accept = { own, rows: owners, placement, log, protocol, serve, take }
+      const accept = { own, rows: owners, placement, log, protocol, serve, take, noteSender }
       const joinParts = joins === null || authority === null ? null : { ...joins, service, authority }
       const known = { ...verbs, ...placement?.verbs, ...(joinParts === null ? {} : certificateVerb(joinParts)) }
       const answer = (asked: PeerStream) => {
@@ -164,4 +181,10 @@ async function certificateOf({
   if (worker !== null) return keepWorkerCertificate(worker, { ask, log })
   if (authority === null) throw new Error('a host without an identity needs the authority of the fleet')
   return HostCertificate.keep({ trust: 'entry', sign: () => signHostCertificate(authority, hostId), log })
+}
+
+/** Opens the fleet's authority with the master keys of this host. */
+async function openAuthority({ store, masterKeys }: Inside): Promise<CertifiedKey> {
+  if (masterKeys === null) throw new Error('a host without master keys needs the certificate that a front has signed')
+  return openPeerAuthority(sealedPlace(store, masterKeys))
 }

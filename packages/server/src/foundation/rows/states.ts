@@ -25,6 +25,11 @@ export function isAlive(state: RuntimeState): boolean {
   return state !== 'terminating' && !hasEnded(state)
 }
 
+/** Returns true if a runtime in this state is on a host, and may use network and secrets. */
+export function hasWayOut(state: RuntimeState): boolean {
+  return state !== 'paused' && isAlive(state)
+}
+
 /** Returns true if a runtime in this state was ended on purpose, or is being ended. */
 export function isDeleted(state: RuntimeState): boolean {
   return state === 'terminating' || state === 'terminated'

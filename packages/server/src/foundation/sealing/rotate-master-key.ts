@@ -1,10 +1,13 @@
 import { HoltError } from '@holt/protocol'
 import type { Foundation } from '../foundation.ts'
 import { aloneWithService } from '../store/alone.ts'
+import type { MasterKeys } from './master-keys.ts'
 import { logLost, resealRows } from './reseal-rows.ts'
 
 /** The parts of the service that seal values again. */
-type Rotating = Pick<Foundation, 'store' | 'masterKeys' | 'log'>
+interface Rotating extends Pick<Foundation, 'store' | 'log'> {
+  readonly masterKeys: MasterKeys
+}
 
 /**
  * Encrypts every sealed value with a new key and removes the old one. Returns the number of values.

@@ -9,6 +9,9 @@ export interface NewSealedValue extends SealedFor {
   readonly value: string
 }
 
+/** Stores a value in the transaction of a change. */
+export type StoreSealed = (changes: Queries) => Promise<void>
+
 /** A stored value that is still sealed. */
 export interface FoundSealed {
   /** Returns the value. Rejects if it is damaged, or sealed with another key. */
@@ -25,6 +28,11 @@ export interface SealedValues {
    * of the change.
    */
   put(changes: Queries, value: NewSealedValue): Promise<void>
+  /**
+   * Prepares a value for the change that stores it as `put` does. Other hosts are asked here, so
+   * that no change waits for them.
+   */
+  prepare(value: NewSealedValue): Promise<StoreSealed>
   /** Returns the value of an owner, or null if there is none. Rejects as `open` does. */
   read(db: Queries, owner: SealedOwner): Promise<string | null>
   /**

@@ -6,6 +6,7 @@ import {
   type NewSealedValue,
   type SealedOwner,
   type SealedValues,
+  type StoreSealed,
   storeSealed,
 } from './sealed-values.ts'
 
@@ -19,6 +20,11 @@ export class StoredSealedValues implements SealedValues {
 
   async put(changes: Queries, { value, ...owner }: NewSealedValue): Promise<void> {
     await storeSealed(changes, owner, this.#masterKeys.seal(value, owner))
+  }
+
+  async prepare(value: NewSealedValue): Promise<StoreSealed> {
+    // Sealed in the change: a rotation waits for those under way, and misses nothing.
+    return (changes) => this.put(changes, value)
   }
 
   async read(db: Queries, owner: SealedOwner): Promise<string | null> {

@@ -2,6 +2,7 @@ import { makeRuntimeCa, type RuntimeCa, type SyntheticAddress } from '@holt/egre
 import { type CreateRuntime, type PolicyBody, type PolicyRef, randomText, type WantedPolicy } from '@holt/protocol'
 import { attempt, type Refuse } from '../../foundation/errors/refuse.ts'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
+import type { StoreSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import type { RuntimeNetworkRow, SecretRow } from '../../foundation/store/tables.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
@@ -102,11 +103,23 @@ export async function choosePolicy(
   return { ref: storedRef(row.policy_id, row.name), policyId: row.policy_id, inlineJson: null, body: bodyOf(row) }
 }
 
-/** Stores a new runtime's network, in the transaction that stores the runtime. */
+/**
+ * Stores a new runtime's network, in the transaction that stores the runtime. `storeCaKey` is null
+ * if it has no authority.
+ */
 export async function storeNetwork(
-  { sealedValues }: Resources,
   changes: Queries,
-  { ref, network, at }: { ref: RuntimeRef; network: DecidedNetwork; at: number },
+  {
+    ref,
+    network,
+    storeCaKey,
+    at,
+  }: {
+    readonly ref: RuntimeRef
+    readonly network: DecidedNetwork
+    readonly storeCaKey: StoreSealed | null
+    readonly at: number
+  },
 ): Promise<void> {
   const { policy, ca, secrets, addresses } = network
   const { projectId, runtimeId } = ref
@@ -114,7 +127,7 @@ export async function storeNetwork(
     // A policy that was deleted meanwhile is not found.
     if (policy !== null && policy.policyId !== null) await findPolicy(changes, projectId, policy.policyId)
     await changes.insertInto('runtime_networks').values(newNetworkRow(ref, { policy, ca, at })).execute()
-    await putCaKey({ sealedValues }, changes, { ref, ca })
+    await storeCaKey?.(changes)
   }
   for (const [position, { row, placeholder }] of secrets.entries()) {
     await changes
@@ -145,14 +158,13 @@ export function newNetworkRow(
   }
 }
 
-/** Seals the key of a runtime's own authority. */
-export async function putCaKey(
+/** Prepares the key of a runtime's own authority for the change that stores it. */
+export async function prepareCaKey(
   { sealedValues }: Pick<Resources, 'sealedValues'>,
-  changes: Queries,
-  { ref, ca }: { ref: RuntimeRef; ca: RuntimeCa },
-): Promise<void> {
-  const { projectId, runtimeId: ownerId } = ref
-  await sealedValues.put(changes, { projectId, ownerId, purpose: caPurpose, version: 1, value: ca.privateKeyPem })
+  { projectId, runtimeId: ownerId }: RuntimeRef,
+  ca: RuntimeCa,
+): Promise<StoreSealed> {
+  return sealedValues.prepare({ projectId, ownerId, purpose: caPurpose, version: 1, value: ca.privateKeyPem })
 }
 
 /**

@@ -1,9 +1,9 @@
 import { KeyedLock } from '@holt/async'
 import { type AttachedSecret, type AttachOptions, makeEffectivePolicy, type RuntimeEgress } from '@holt/egress'
 import type { GuestNetwork } from '@holt/guest-client'
-import { HoltError, type RuntimeState } from '@holt/protocol'
+import { HoltError } from '@holt/protocol'
 import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
-import { endedStates } from '../../foundation/rows/states.ts'
+import { endedStates, hasWayOut } from '../../foundation/rows/states.ts'
 import { removeSealed } from '../../foundation/sealing/sealed-values.ts'
 import type { RuntimeNetworkRow } from '../../foundation/store/tables.ts'
 import type { Resources } from '../resources.ts'
@@ -19,9 +19,6 @@ export interface EgressGateway {
 
 /** The guest's settings of its network. The engine decides how the guest gets its device. */
 export const guestSide = { resolver: '198.18.0.1', address: '198.18.0.2', mtu: 65_000 } as const
-
-/** The states in which a runtime is on the host, and may use its network. */
-const hasWayOut: ReadonlySet<RuntimeState> = new Set(['starting', 'running', 'pausing', 'resuming'])
 
 /** The network that a runtime should have now. */
 interface Desired {
@@ -177,7 +174,7 @@ export class RuntimeNetworks {
       .where('runtime_id', '=', ref.runtimeId)
       .where('host_id', '=', thisHost.hostId)
       .executeTakeFirst()
-    if (runtime === undefined || !hasWayOut.has(runtime.state)) return null
+    if (runtime === undefined || !hasWayOut(runtime.state)) return null
     const row = await networkRow(db, ref)
     const policy = await currentPolicy(db, row)
     return row === undefined || policy === null ? null : { row, policy, secrets: await heldSecrets(db, ref) }

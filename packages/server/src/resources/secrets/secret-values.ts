@@ -7,7 +7,7 @@ import type { Subject, WorkloadTokens } from '../identity/workload-tokens.ts'
 import { secretPurpose } from './find-secret.ts'
 
 /** The current value of a secret. */
-export interface SecretValue {
+interface SecretValue {
   readonly value: string
   readonly version: number
 }

@@ -3,7 +3,7 @@ import { ownedBy } from '../../foundation/host/this-host.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { Changes, Queries } from '../../foundation/store/open-store.ts'
 import type { NewRuntimeRow, RuntimeRow } from '../../foundation/store/tables.ts'
-import { type DecidedNetwork, storeNetwork } from '../../resources/network/decide-network.ts'
+import { type DecidedNetwork, prepareCaKey, storeNetwork } from '../../resources/network/decide-network.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
 import { type HostFacts, requireRoom } from '../admission/require-room.ts'
 import type { Runtimes } from '../runtimes.ts'
@@ -48,6 +48,8 @@ export async function reserveRuntime(
   reservation: Reservation,
 ): Promise<RuntimeRow | null> {
   const { network, claimed } = reservation
+  const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
+  const storeCaKey = network.ca === null ? null : await prepareCaKey(service, ref, network.ca)
   const reserve = async (changes: Changes) => {
     // Before the check: a change of another project may check meanwhile.
     service.restores.begin(row.runtime_id, reservation.broughtBackMiB)
@@ -63,8 +65,7 @@ export async function reserveRuntime(
       .values({ ...row, ...started, ...ownedBy(service.thisHost) })
       .returningAll()
       .executeTakeFirstOrThrow()
-    const ref = { projectId: row.project_id, runtimeId: row.runtime_id }
-    await storeNetwork(service, changes, { ref, network, at: row.created_at })
+    await storeNetwork(changes, { ref, network, storeCaKey, at: row.created_at })
     await tell(changes, row, { from: null, to: 'starting', at: row.created_at })
     if (stored.state === 'running') await tell(changes, row, { from: 'starting', to: 'running', at })
     return stored

@@ -5,7 +5,7 @@ import type { RuntimeRef } from '../../foundation/rows/find-runtime.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import { within } from '../../foundation/wire/call.ts'
 import { requireMatch } from '../../foundation/wire/if-match.ts'
-import { type ChosenPolicy, choosePolicy, newNetworkRow, putCaKey } from '../../resources/network/decide-network.ts'
+import { type ChosenPolicy, choosePolicy, newNetworkRow, prepareCaKey } from '../../resources/network/decide-network.ts'
 import { currentPolicy, networkEtag, networkRow } from '../../resources/network/find-network.ts'
 import { noDevice, noteGuest } from '../../resources/network/note-guest.ts'
 import { recordEvent } from '../../tenancy/events/record-event.ts'
@@ -64,6 +64,7 @@ async function storeChange(
   const at = service.now()
   const isNew = (await networkRow(store.db, ref)) === undefined
   const ca = isNew && policy !== null ? await makeRuntimeCa(`Holt ${projectId}`) : null
+  const storeCaKey = ca === null ? null : await prepareCaKey(service, ref, ca)
   await store.change(aloneWith(projectId), async (changes) => {
     const present = await currentPolicy(changes, await networkRow(changes, ref))
     requireMatch(ifMatch, { etag: networkEtag(present), what: 'The network of the runtime' })
@@ -71,7 +72,7 @@ async function storeChange(
     if (policy?.policyId != null) await choosePolicy(changes, projectId, policy.policyId)
     if (policy !== null && ca !== null) {
       await changes.insertInto('runtime_networks').values(newNetworkRow(ref, { policy, ca, at })).execute()
-      await putCaKey(service, changes, { ref, ca })
+      await storeCaKey?.(changes)
     } else {
       await changes
         .updateTable('runtime_networks')

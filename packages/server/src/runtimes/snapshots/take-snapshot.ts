@@ -168,6 +168,9 @@ async function publish(
   const after = await formerNetwork(service, { projectId, runtimeId })
   const former = after.ca === null ? before : after
   const settings = await captureSettings(service, runtime, former)
+  const owner = { projectId, ownerId: row.snapshot_id, purpose: caPurpose, version: 1 }
+  const storeCaKey =
+    former.ca === null ? null : await service.sealedValues.prepare({ ...owner, value: former.ca.privateKeyPem })
   const ready = await service.store.change(aloneWith(projectId), async (changes) => {
     const facts = {
       image_digest: written.imageDigest,
@@ -175,9 +178,7 @@ async function publish(
       settings_json: JSON.stringify(settings),
     }
     const stored = await finishSnapshot(service, changes, row, facts)
-    if (stored === null || former.ca === null) return stored
-    const owner = { projectId, ownerId: row.snapshot_id, purpose: caPurpose, version: 1 }
-    await service.sealedValues.put(changes, { ...owner, value: former.ca.privateKeyPem })
+    if (stored !== null) await storeCaKey?.(changes)
     return stored
   })
   await failpoint('snapshot.ready')

@@ -1,3 +1,5 @@
+import type { RecordKeys } from './record-keys.ts'
+
 /**
  * The state of an API key's records, or of the whole project's for the key null. `rows` is an upper
  * bound, or null if unknown. Until `fullUntil`, in milliseconds since 1970, no record can be
@@ -17,6 +19,9 @@ export type AskRunner = (
   request: { readonly projectId: string; readonly key: string },
 ) => Promise<boolean>
 
+/** Returns the keys of a project's records. Rejects if no host gives them. */
+export type AskRecordKeys = (projectId: string) => Promise<RecordKeys>
+
 /** The facts about records that this process keeps, so that most requests need no extra query. */
 export class RecordState {
   /** The secret from which all keys are derived. It does not change while a service runs. */
@@ -33,6 +38,8 @@ export class RecordState {
   readonly keptBytes = new Map<string, number>()
   /** Asks the other hosts of the fleet. Null: the machine is in none, so it runs all requests. */
   askRunner: AskRunner | null = null
+  /** Asks for the keys of records. Null: this host derives them from the root. */
+  askKeys: AskRecordKeys | null = null
   readonly #running = new Map<string, Map<string, string>>()
 
   /** Returns the tallies of a project. */
