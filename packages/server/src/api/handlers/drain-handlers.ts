@@ -1,5 +1,6 @@
 import { HoltError, type HostDrain } from '@holt/protocol'
 import { isJudged } from '../../foundation/host/host-row.ts'
+import { readyHosts } from '../../foundation/host/ready-hosts.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import type { Api, Handlers } from '../api.ts'
@@ -34,7 +35,7 @@ export const drainHandlers = {
 } satisfies Partial<Handlers>
 
 /** Returns what a drain of a host would do now. */
-async function planOf({ store: { db }, hosts }: Api, host: HostRow): Promise<HostDrain> {
+async function planOf({ store: { db }, hosts, thisHost }: Api, host: HostRow): Promise<HostDrain> {
   const { host_id: hostId, class_id: classId } = host
   const live = await db
     .selectFrom('runtimes')
@@ -56,9 +57,7 @@ async function planOf({ store: { db }, hosts }: Api, host: HostRow): Promise<Hos
   const others = live.filter(({ state }) => state !== 'paused' && state !== 'terminating')
   const moving = others.filter(({ runtime_id, isolation }) => isolation === 'gvisor' && !holding.has(runtime_id))
   const problems: string[] = []
-  const ready = hosts.rows.filter(
-    (row) => row.host_id !== hostId && row.state === 'ready' && hosts.silentMs(row.host_id) === null,
-  )
+  const ready = readyHosts(hosts, thisHost.hostId).filter(({ host_id }) => host_id !== hostId)
   const needClass = moving.length + paused.length + (await storedOfClass({ db }, classId))
   if (ready.length === 0) problems.push('No other host is ready.')
   else if (needClass > 0 && !ready.some(({ class_id }) => class_id === classId))

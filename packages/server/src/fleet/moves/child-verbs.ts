@@ -3,6 +3,7 @@ import { ForkRuntime } from '@holt/protocol'
 import { z } from 'zod'
 import { fetchFiles, storeFiles } from '../../artifacts/artifacts.ts'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
+import { readyHosts } from '../../foundation/host/ready-hosts.ts'
 import { ownedBy } from '../../foundation/host/this-host.ts'
 import { findRuntime, refOf } from '../../foundation/rows/find-runtime.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
@@ -90,9 +91,8 @@ function childHosts(
   { parent, ownHostId }: { readonly parent: RuntimeRow; readonly ownHostId: string },
 ): readonly string[] {
   const classId = hosts.rows.find(({ host_id }) => host_id === ownHostId)?.class_id ?? null
-  const fitting = hosts.rows.filter(
-    ({ host_id, state, class_id }) =>
-      host_id !== ownHostId && state === 'ready' && class_id === classId && hosts.silentMs(host_id) === null,
+  const fitting = readyHosts(hosts, ownHostId).filter(
+    ({ host_id, class_id }) => host_id !== ownHostId && class_id === classId,
   )
   return rankHosts(
     parent.runtime_id,

@@ -2,6 +2,7 @@ import { rankHosts } from '@holt/placement'
 import { HoltError } from '@holt/protocol'
 import { z } from 'zod'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
+import { readyHosts } from '../../foundation/host/ready-hosts.ts'
 import { storedJson } from '../../foundation/store/stored-json.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import { Refusals } from '../../foundation/wire/placed-refusals.ts'
@@ -41,10 +42,7 @@ export function buildHosts(
   { hosts, ownHostId, homeKey }: BuildHosts,
   refused: ReadonlySet<string> = new Set(),
 ): readonly string[] {
-  const ready = hosts.rows.filter((row) => {
-    const isHeard = row.host_id === ownHostId || hosts.silentMs(row.host_id) === null
-    return row.state === 'ready' && isHeard && !refused.has(row.host_id) && canBuild(row)
-  })
+  const ready = readyHosts(hosts, ownHostId).filter((row) => !refused.has(row.host_id) && canBuild(row))
   return rankHosts(
     homeKey,
     ready.map(({ host_id }) => host_id),

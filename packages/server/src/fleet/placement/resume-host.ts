@@ -2,6 +2,7 @@ import { rankHosts } from '@holt/placement'
 import { HoltError } from '@holt/protocol'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
+import { readyHosts } from '../../foundation/host/ready-hosts.ts'
 import type { Refusals } from '../../foundation/wire/placed-refusals.ts'
 
 /** A paused runtime that belongs to no host. */
@@ -27,9 +28,8 @@ export function resumeHost(
 ): string {
   const fitting = hosts.rows.filter((row) => !isJudged(row) && (classId === null || row.class_id === classId))
   const refused = refusals.hostIds
-  const ready = fitting
-    .filter(({ host_id, state }) => state === 'ready' && !refused.has(host_id))
-    .filter(({ host_id }) => host_id === ownHostId || hosts.silentMs(host_id) === null)
+  const ready = readyHosts(hosts, ownHostId)
+    .filter((row) => fitting.includes(row) && !refused.has(row.host_id))
     .map(({ host_id }) => host_id)
   if (refused.size > 0 && (ready.length === 0 || refusals.left === 0)) throw refusals.last
   if (nearHostId !== null && ready.includes(nearHostId)) return nearHostId
