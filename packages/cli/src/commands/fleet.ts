@@ -35,6 +35,9 @@ export function addFleet(program: Command): void {
   addFleetJoin(group)
 }
 
+/** The characters of a class that are shown. They differ from class to class. */
+const classLength = 8
+
 function tell({ is_in_fleet, protocol, level, level_kept_by, versions, problems, hosts }: FleetStatus): void {
   if (!is_in_fleet) {
     print('This machine is in no fleet.')
@@ -46,8 +49,8 @@ function tell({ is_in_fleet, protocol, level, level_kept_by, versions, problems,
     ['STATE', stateOf],
     ['VERSION', ({ version }) => version],
     ['PROTOCOL', ({ fleet }) => rangeOf(fleet.protocol_min, fleet.protocol_max)],
-    ['CLASS', ({ fleet }) => fleet.class_id ?? ''],
-    ['SILENT', ({ fleet }) => (fleet.silent_secs === null ? '' : spanOf(fleet.silent_secs))],
+    ['CLASS', ({ fleet }) => (fleet.class_id ?? '').slice(0, classLength)],
+    ['SILENT', silenceOf],
     ['CLOCK', ({ fleet }) => clockOf(fleet.clock_difference_secs)],
     ['RUNTIMES', ({ fleet }) => String(fleet.runtimes)],
     ['DUTIES', ({ fleet }) => fleet.duties.join(' ')],
@@ -61,6 +64,11 @@ function tell({ is_in_fleet, protocol, level, level_kept_by, versions, problems,
   for (const { host_id, fleet } of hosts)
     for (const { blocks, message } of fleet.blockers)
       print(printable(`${blocks.padEnd(10)} of ${host_id} is blocked: ${message}`))
+}
+
+/** Returns the silence of a host. A lost or forgotten one is silent for good, so it has none. */
+function silenceOf({ fleet: { state, silent_secs } }: HostOfFleet): string {
+  return silent_secs === null || state === 'lost' || state === 'gone' ? '' : spanOf(silent_secs)
 }
 
 /** Returns the state of a host, and the state that an operator wants if it differs. */

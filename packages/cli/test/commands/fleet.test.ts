@@ -69,6 +69,21 @@ describe('fleet status', () => {
     expect(stdout).toContain(problem)
   })
 
+  test('a class is short, and a lost host has no silence', async () => {
+    const class_id = '0123456789abcdef'
+    const silenceOf = async (state: 'ready' | 'lost') => {
+      service.host = {
+        ...service.host,
+        fleet: { ...place, class_id, state, wanted: state === 'lost' ? 'ready' : state, silent_secs: 41 },
+      }
+      const { stdout } = await runHolt(['fleet', 'status'], { service })
+      const [, row] = stdout.split('\n')
+      return row?.split(/ {2,}/).slice(5, 7)
+    }
+    expect(await silenceOf('ready')).toEqual(['01234567', '41s'])
+    expect(await silenceOf('lost')).toEqual(['01234567', '-'])
+  })
+
   test('a host that is cordoned on purpose is no problem, and its blockers are shown', async () => {
     const blockers = [{ blocks: 'removal', code: 'running', message: '3 runtimes run here.' } as const]
     service.host = { ...service.host, fleet: { ...place, state: 'cordoned', wanted: 'cordoned', blockers } }

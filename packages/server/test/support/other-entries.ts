@@ -1,7 +1,7 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FakeEngine } from '@holt/engine-testkit/fake'
-import { makeId, type RouteName, routes } from '@holt/protocol'
+import { makeId, type RouteName } from '@holt/protocol'
 import { Chance, seedOf } from '@holt/testkit'
 import { expect } from 'vitest'
 import { openOwnStore } from '../../src/daemon/open-own-store.ts'
@@ -125,16 +125,10 @@ async function addCordoned({ db }: Store, hostId: string): Promise<void> {
     .execute()
 }
 
-/** The routes about one host, which say what that host does. */
-const ofOneHost: ReadonlySet<RouteName> = new Set(['metrics', 'readiness'])
+/** The routes about one host: what it does, and the files on its disk. */
+const ofOneHost: ReadonlySet<RouteName> = new Set(['metrics', 'readiness', 'uploadContext'])
 
-/**
- * Returns true if only the host with the runtimes may answer: the route is about one host, or needs
- * images, which do not move between these hosts.
- */
+/** Returns true if only the host with the runtimes may answer. */
 function needsFirst(name: RouteName | null): boolean {
-  if (name === null) return false
-  if (ofOneHost.has(name)) return true
-  const { runsOn, path } = routes[name]
-  return runsOn === 'builder' && !path.includes('{build_id}')
+  return name !== null && ofOneHost.has(name)
 }

@@ -28,7 +28,7 @@ export async function placeBuild<Result>(build: BuildHosts, { here, there }: Way
   const refusals = new Refusals()
   for (;;) {
     const [hostId] = buildHosts(build, refusals.hostIds)
-    if (hostId === undefined || refusals.left === 0) throw refusals.last ?? noBuilder()
+    if (hostId === undefined || refusals.left === 0) throw refusals.last ?? noBuilder(build)
     try {
       return await (hostId === build.ownHostId ? here() : there(hostId))
     } catch (error) {
@@ -42,10 +42,10 @@ export function buildHosts(
   { hosts, ownHostId, homeKey }: BuildHosts,
   refused: ReadonlySet<string> = new Set(),
 ): readonly string[] {
-  const ready = readyHosts(hosts, ownHostId).filter((row) => !refused.has(row.host_id) && canBuild(row))
+  const able = readyHosts(hosts, ownHostId).filter((row) => !refused.has(row.host_id) && canBuild(row))
   return rankHosts(
     homeKey,
-    ready.map(({ host_id }) => host_id),
+    able.map(({ host_id }) => host_id),
   )
 }
 
@@ -55,7 +55,12 @@ function canBuild({ facts_json }: HostRow): boolean {
   return !described.success || Object.values(described.data.isolation).some(({ available }) => available)
 }
 
-function noBuilder(): HoltError {
+function noBuilder({ hosts, ownHostId }: BuildHosts): HoltError {
+  if (readyHosts(hosts, ownHostId).length > 0)
+    return new HoltError(
+      'not_supported_here',
+      'No ready host of the fleet can run builds: no class of isolation is available.',
+    )
   return new HoltError('unavailable', 'No host of the fleet is ready for builds.', {
     details: { reason: 'no_ready_host', retry_after_secs: 5 },
   })

@@ -52,6 +52,10 @@ test('another error is the answer, and a fleet without a ready host says so', as
     throw new HoltError('name_taken', 'No.')
   }
   await expect(placeBuild(parts(rowsOf()), { here: fail, there: fail })).rejects.toMatchObject({ code: 'name_taken' })
+  const facts_json = JSON.stringify({ isolation: { gvisor: { available: false } } })
+  const unable = rowsOf(Object.fromEntries(ids.map((id) => [id, { facts_json }])))
+  const refused = placeBuild(parts(unable), { here: fail, there: fail })
+  await expect(refused).rejects.toMatchObject({ code: 'not_supported_here' })
   const none = rowsOf(Object.fromEntries(ids.map((id) => [id, { state: 'cordoned' as const }])))
   await expect(placeBuild(parts(none), { here: fail, there: fail })).rejects.toMatchObject({ code: 'unavailable' })
 })
