@@ -56,7 +56,7 @@ export async function referenced(
 ): Promise<ReadonlySet<string>> {
   const templates = await db.selectFrom('templates').select(['image_digest', 'checkpoint_id', 'seed_id']).execute()
   const runtimes = await db
-    .selectFrom('runtimes')
+    .selectFrom('known_runtimes')
     .select(['image_digest', 'origin_image_digest', 'checkpoint_id', 'pause_checkpoint_id', 'state'])
     .where(notEnded)
     .execute()

@@ -92,7 +92,7 @@ export interface Server {
   readonly securePort: number | null
   /** The port of the listener for other hosts; null without a fleet. */
   readonly peerPort: number | null
-  /** The admin key of this machine. */
+  /** The admin key of this machine. Empty for a worker, which answers no clients. */
   readonly adminKey: string
   /** Settles when the first attempt to make the base templates has succeeded or failed. */
   readonly templatesMade: Promise<void>
@@ -109,19 +109,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const controller = new AbortController()
   const { service, fleet, listensAt } = await openDistricts(options, controller.signal)
   const clock = await ClockWatch.open(service)
-  const projectId = await ensureDefaultProject(service.store, service.now())
+  const isEntry = config.fleet?.role !== 'worker'
+  const projectId = isEntry ? await ensureDefaultProject(service.store, service.now()) : null
   await recover(service)
-  await ensureAgentTemplates(service, systemProjectId)
+  if (isEntry) await ensureAgentTemplates(service, systemProjectId)
   const following = await beginFollowing(service)
   const cleared = clearResidue(service)
   service.builds.runAfter(cleared)
-  const known = (await readCredentials(config.stateDir))?.key ?? null
-  const adminKey = await ensureAdminKey(service, {
-    projectId,
-    known,
-    now: service.now(),
-    hostId: fleet && service.thisHost.hostId,
-  })
+  const adminKey = projectId === null ? '' : await openAdminKey(service, fleet, projectId)
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
   const mounts = [serveMcp, ...(config.console ? [serveConsole] : [])]
   const peers = await joinFleet(service, { fleet, given: options.peers ?? null, places: options.places })
@@ -155,12 +150,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     listensAt(url)
     service.addresses.listensAt(url)
     const peerPort = (await peers?.listen()) ?? null
-    await writeCredentials(config.stateDir, { url, key: adminKey })
+    if (isEntry) await writeCredentials(config.stateDir, { url, key: adminKey })
     await fleet?.becomeReady(peerPort ?? 0, {
       describe: () => ownHost(service),
       classId: service.artifacts.classId,
     })
-    await service.webhooks.start()
+    if (isEntry) await service.webhooks.start()
     const { baseSource: source, templateRetryMs } = options
     const templates =
       source === null ? null : keepBaseTemplates(service, { projectId: systemProjectId, source }, templateRetryMs)
@@ -190,6 +185,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await close()
     throw error
   }
+}
+
+/** Returns the admin key of this machine, and makes it if there is none. */
+async function openAdminKey(service: Api, fleet: Fleet | null, projectId: string): Promise<string> {
+  const known = (await readCredentials(service.config.stateDir))?.key ?? null
+  return ensureAdminKey(service, { projectId, known, now: service.now(), hostId: fleet && service.thisHost.hostId })
 }
 
 /** Opens the districts, each with the handle of the one below. */

@@ -40,14 +40,15 @@ const keptMs = 7 * dayMs
 export async function sweepForever(service: Api, clock: ClockWatch): Promise<void> {
   const lifetimes = new Lifetimes(service, clock)
   const isInFleet = service.config.fleet !== null
+  const isWorker = service.config.fleet?.role === 'worker'
   const oldAudit = new OldAudit(service)
   let auditIsLong = false
   let eventsAreMany = false
   for (let count = 0; !service.closing.aborted; count += 1) {
     try {
       await lifetimes.look()
-      await endDueTokens(service)
-      if (isInFleet && count % sweepsPerWebhooks === 0) await service.webhooks.start()
+      if (!isWorker) await endDueTokens(service)
+      if (isInFleet && !isWorker && count % sweepsPerWebhooks === 0) await service.webhooks.start()
       const cleans = service.duties.holds('cleaner')
       if (cleans && (auditIsLong || count % sweepsPerAuditCleaning === 0)) auditIsLong = await oldAudit.removeSome()
       if (cleans && (eventsAreMany || count % sweepsPerCleaning === 0)) eventsAreMany = await removeOldEvents(service)
@@ -70,6 +71,8 @@ async function cleanRows(service: Api): Promise<void> {
   await removeOldBuilds(service)
   await removeOldRequests(service)
   await removeOldSessions(service)
+  // Nothing of a fleet is loaded on a machine that is in none.
+  if (service.config.fleet !== null) await (await import('../fleet/trust/worker-errands.ts')).removeOldErrands(service)
   await removeOldDeliveries(service)
   await removePreviousSecrets(service)
 }

@@ -56,6 +56,7 @@ import { type AskedOfFronts, askedOfFronts } from './trust/asked-of-fronts.ts'
 import { Errands } from './trust/errands.ts'
 import { FrontQuestions } from './trust/front-questions.ts'
 import { trustVerbs } from './trust/trust-verbs.ts'
+import { WorkerErrands } from './trust/worker-errands.ts'
 import { makeWorkerRole, renewWorkerRights } from './trust/worker-role.ts'
 import { usageElsewhere, usageVerbs } from './usage/usage-verb.ts'
 
@@ -178,6 +179,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const isEntry = (id: string) => hosts.rows.some(({ host_id, trust }) => host_id === id && trust === 'entry')
   const fronts = links === null ? null : new FrontQuestions({ links, fronts: () => others().filter(isEntry), log })
   if (fronts !== null) await hosts.read()
+  const workerErrands = new WorkerErrands({ store, now, isWorker: isWorkerAmong(hosts) })
   let peers: OpenPeers | null = null
   let stored: StoredArtifacts | null = null
   let objects: ArtifactObjects | null = null
@@ -250,7 +252,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         address,
         places,
         others,
-        errands,
+        noteErrand: async ({ hostId: to, isChosen }, { projectId, id }) => {
+          errands.note(to, projectId)
+          await workerErrands.permit(to, projectId)
+          if (isChosen === true) await workerErrands.offer(to, id)
+        },
         identity: certificate === null || links === null ? null : { certificate, links },
         noteSender: (projectId, from) => fronts?.noteSender(projectId, from),
         guard: (connection) => clients.add(connection, lease),
@@ -305,7 +311,16 @@ function joinsOf({ config, store }: Inside): NonNullable<FleetParts['joins']> | 
     : { databaseUrl, makeRole: (hostId) => makeWorkerRole(store, hostId) }
 }
 
-/** Returns the duties that a host can do. A front cannot run the builds of base templates. */
+/** Returns the function that knows workers. A host without a row has just joined, or is gone. */
+function isWorkerAmong(hosts: Pick<HostDirectory, 'rows'>): (hostId: string) => boolean {
+  return (hostId) => hosts.rows.some(({ host_id, trust }) => host_id === hostId && trust === 'worker')
+}
+
+/**
+ * Returns the duties that a host can do. A front cannot run the builds of base templates. A worker
+ * does nothing else: it judges nobody, and it has no keys.
+ */
 function dutiesOf({ role }: FleetConfig): readonly DutyName[] {
+  if (role === 'worker') return ['base_templates']
   return role === 'front' ? dutyNames.filter((name) => name !== 'base_templates') : dutyNames
 }

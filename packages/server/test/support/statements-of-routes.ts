@@ -37,7 +37,7 @@ const leftOut: ReadonlySet<RouteName> = new Set([
  * the last use of keys, the audit log, new connections, and the wait for the end of changes.
  */
 const shared: ReadonlySet<string> = new Set([
-  ...['select keys', 'update keys', 'insert audit'],
+  ...['select keys', 'select known_keys', 'update keys', 'insert audit'],
   ...['insert holt_commits', 'set', 'select pg_stat_activity'],
 ])
 

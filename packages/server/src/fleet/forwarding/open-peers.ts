@@ -20,10 +20,10 @@ import { answerVerb, askPeer, type PeerVerbs, verbProtocol } from '../peers/peer
 import { hostProtocol, type ProtocolRange } from '../peers/protocol-range.ts'
 import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
-import type { Errands } from '../trust/errands.ts'
 import { joinDoor } from '../trust/join-door.ts'
 import { certificateVerb, type JoinParts } from '../trust/join-verbs.ts'
 import { keepWorkerCertificate, type RenewingWorker } from '../trust/worker-certificate.ts'
+import type { NoteErrand } from '../trust/worker-errands.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
 import { OwnerCache, type OwnerRows } from './owner-cache.ts'
@@ -68,7 +68,7 @@ export interface FleetParts {
   /** The certificate and the connections of a worker that has them already. Default: none. */
   readonly identity?: PeerIdentity | null
   /** Notes the requests that this host sends to others. Default: nobody asks. */
-  readonly errands?: Pick<Errands, 'note'>
+  readonly noteErrand?: NoteErrand
   /** Notes the host that has sent a request of a project. Default: this host asks nobody. */
   readonly noteSender?: (projectId: string, hostId: string) => void
 }
@@ -100,7 +100,7 @@ export async function openPeers(
   const { engine, log, now, monotonic, metrics } = service
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
   const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null, worker = null } = parts
-  const { errands = null, noteSender = () => {}, identity = null } = parts
+  const { noteErrand = null, noteSender = () => {}, identity = null } = parts
   const signsItself = worker === null && identity === null
   const authority = signsItself ? await openAuthority(service) : null
   const ask: OpenPeers['ask'] = (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal })
@@ -123,7 +123,7 @@ export async function openPeers(
       acceptMs: times.acceptMs,
       places: placement,
       take,
-      errands,
+      noteErrand,
     }),
     fetcher: new ArtifactFetcher({
       engine,

@@ -19,7 +19,7 @@ import { earlyHints } from '../../inside/ports/early-hints.ts'
 import { join, switchingHead } from '../../inside/ports/forward-upgrade.ts'
 import type { PeerConnection } from '../peers/peer-connection.ts'
 import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
-import type { Errands } from '../trust/errands.ts'
+import type { NoteErrand } from '../trust/worker-errands.ts'
 import { refusedHeader, requestProtocol } from './accept-forwarded.ts'
 import type { ForwardMetrics, ForwardOutcome } from './forward-metrics.ts'
 import type { OwnerCache, OwnerRow } from './owner-cache.ts'
@@ -48,8 +48,8 @@ export interface ForwarderOptions {
    * Throws if this host has no room.
    */
   readonly take: (owned: Owned) => Promise<boolean>
-  /** Notes the hosts that get requests of a project. Null: nobody asks. */
-  readonly errands: Pick<Errands, 'note'> | null
+  /** Notes the hosts that get requests of a project, before they do. Null: nobody asks. */
+  readonly noteErrand: NoteErrand | null
 }
 
 /** Forwards requests to the hosts that own their subjects, over the connections to them. */
@@ -184,8 +184,8 @@ export class OwnerForwarder implements Forwarder {
   }
 
   async #open(owner: OwnerRow, { owned, vouch, isBulk }: Forwardable, signal: AbortSignal): Promise<PeerConnection> {
-    const { links, acceptMs, errands } = this.#options
-    errands?.note(owner.hostId, owned.projectId)
+    const { links, acceptMs, noteErrand } = this.#options
+    await noteErrand?.(owner, owned)
     const headers = { ':protocol': requestProtocol, ...vouchHeaders({ vouch, owned, deadlineMs: acceptMs }) }
     const opened = await links.open(owner.hostId, isBulk ? 'bytes' : 'small', { headers, signal })
     if (opened.type === 'open') return opened.connection

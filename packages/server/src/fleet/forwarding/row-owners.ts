@@ -73,7 +73,7 @@ export class RowOwners implements OwnerRows {
 
   async #findRuntime({ projectId, id }: Owned): Promise<RuntimeOwner | undefined> {
     return this.#store.db
-      .selectFrom('runtimes')
+      .selectFrom('known_runtimes')
       .select(ownerColumns)
       .where('project_id', '=', projectId)
       .where('runtime_id', '=', id)

@@ -13,8 +13,8 @@ const storeGrants = ['SELECT ON migrations', 'SELECT, INSERT, UPDATE ON holt_com
 /** The rows of `holt_commits` in which the connections of a worker count their changes. */
 const ownConnections = `starts_with(connection, session_user || '/')`
 
-/** The view of runtimes. It is limited by its own condition, and has no policies. */
-const view = 'known_runtimes'
+/** The views. A view is limited by its own condition, and has no policies. */
+const views: readonly string[] = ['known_runtimes', 'known_keys'] satisfies readonly (keyof Tables)[]
 
 /** The functions that say who asks, and for whom. `$prefix` is the start of the names of roles. */
 function functions(prefix: string): readonly string[] {
@@ -31,8 +31,18 @@ function functions(prefix: string): readonly string[] {
       UNION SELECT project_id FROM builds WHERE host_id = holt_worker_host()
       UNION SELECT '${systemProjectId}' FROM duties WHERE name = 'base_templates' AND host_id = holt_worker_host()
     $body$`,
-    // Without this, it would find temporary tables of the asker before those of the store.
-    `EXECUTE format('ALTER FUNCTION holt_worker_projects() SET search_path = %I, pg_temp', current_schema())`,
+    `CREATE OR REPLACE FUNCTION holt_worker_offers() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
+      SELECT runtime_id FROM worker_offers
+        WHERE host_id = holt_worker_host() AND ends_at > extract(epoch FROM clock_timestamp()) * 1000
+    $body$`,
+    // The wish before the change: it sees the rows as the statement found them.
+    `CREATE OR REPLACE FUNCTION holt_worker_wish() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
+      SELECT wanted FROM hosts WHERE host_id = holt_worker_host()
+    $body$`,
+    // Without this, they would find temporary tables of the asker before those of the store.
+    ...['holt_worker_projects()', 'holt_worker_offers()', 'holt_worker_wish()'].map(
+      (name) => `EXECUTE format('ALTER FUNCTION ${name} SET search_path = %I, pg_temp', current_schema())`,
+    ),
   ]
 }
 
@@ -76,7 +86,7 @@ function grantsOf(role: string, table: string, rights: TableRights<keyof Tables>
 
 /** Returns what limits the rows of a table. */
 function limitsOf(role: string, table: string, rights: TableRights<keyof Tables>): readonly string[] {
-  if (table === view) return [limitedView]
+  if (views.includes(table)) return [limitedView(table)]
   return policies(
     role,
     table,
@@ -91,12 +101,14 @@ function limitsOf(role: string, table: string, rights: TableRights<keyof Tables>
 }
 
 /**
- * The view of runtimes. A worker sees the rows of its projects. The owner of the tables sees all.
- * The barrier keeps the asker's own functions away from the other rows.
+ * Returns what limits a view: a worker sees the rows of its projects, and the owner of the tables
+ * all. The barrier keeps the asker's own functions away from the other rows.
  */
-const limitedView = `EXECUTE 'CREATE OR REPLACE VIEW ${view} WITH (security_barrier) AS '
-  || regexp_replace(pg_get_viewdef('${view}'::regclass), '\\s*(WHERE.*)?;\\s*$', '')
-  || ' WHERE (SELECT holt_worker_host()) IS NULL OR project_id IN (SELECT holt_worker_projects())'`
+function limitedView(view: string): string {
+  return `EXECUTE 'CREATE OR REPLACE VIEW ${view} WITH (security_barrier) AS '
+    || regexp_replace(pg_get_viewdef('${view}'::regclass), '\\s*(WHERE.*)?;\\s*$', '')
+    || ' WHERE (SELECT holt_worker_host()) IS NULL OR project_id IN (SELECT holt_worker_projects())'`
+}
 
 function policies(
   role: string,

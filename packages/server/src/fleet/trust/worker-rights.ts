@@ -8,6 +8,9 @@ const { all, own, served, ownOrServed, ofOwnRuntime, ofOwnBuild } = rows
 const makesBaseTemplates = `EXISTS (
   SELECT FROM duties WHERE duties.name = 'base_templates' AND duties.host_id = holt_worker_host())`
 
+/** The paused runtimes without an owner that a front lets it take. */
+const offered = `(host_id IS NULL AND state = 'paused' AND runtime_id IN (SELECT holt_worker_offers()))`
+
 /** The templates that a worker sees: those of the projects that it serves, and Holt's own. */
 const seenTemplates = `${served} OR project_id = '${systemProjectId}'`
 
@@ -50,7 +53,10 @@ export const workerRights: RightsByTable = {
 
   runtimes: {
     // A runtime that it has released is read once more: by the change that releases it.
-    select: { columns: 'all', rows: `${own} OR (host_id IS NULL AND near_host_id = (SELECT holt_worker_host()))` },
+    select: {
+      columns: 'all',
+      rows: `${own} OR ${offered} OR (host_id IS NULL AND near_host_id = (SELECT holt_worker_host()))`,
+    },
     insert: { columns: 'all', rows: `${own} AND ${served}` },
     update: {
       columns: [
@@ -60,11 +66,12 @@ export const workerRights: RightsByTable = {
         ...(['idle_timeout_secs', 'auto_resume', 'name', 'metadata_json', 'ports_json', 'env_json'] as const),
         ...(['e2b_json', 'token_generation'] as const),
       ],
-      rows: own,
+      rows: `${own} OR ${offered}`,
       into: `${own} OR (host_id IS NULL AND state = 'paused' AND near_host_id = (SELECT holt_worker_host()))`,
     },
   },
-  known_runtimes: { select: { columns: 'all', rows: all } },
+  known_runtimes: { select: { columns: 'all', rows: served } },
+  known_keys: { select: { columns: 'all', rows: served } },
   runtime_networks: everything(ofOwnRuntime),
   runtime_secrets: everything(ofOwnRuntime),
   runtime_addresses: everything(ofOwnRuntime),
@@ -164,9 +171,11 @@ export const workerRights: RightsByTable = {
       columns: [
         ...(['epoch', 'beat', 'state', 'address', 'class_id', 'protocol_min', 'protocol_max', 'version'] as const),
         ...(['key_ids', 'boot_id', 'clock_offset', 'facts_json', 'node', 'zone', 'seen_at'] as const),
+        ...(['wanted', 'drain_until'] as const),
       ],
       rows: `${own} AND state <> 'gone'`,
-      into: `${own} AND state NOT IN ('lost', 'gone')`,
+      // A host that is empty after a drain stays cordoned. Nothing else of the wish is its own.
+      into: `${own} AND state NOT IN ('lost', 'gone') AND wanted IN ('cordoned', (SELECT holt_worker_wish()))`,
     },
   },
   duties: {
@@ -176,5 +185,6 @@ export const workerRights: RightsByTable = {
   },
   worker_errands: nothing,
   join_tokens: nothing,
+  worker_offers: nothing,
   store_facts: { select: { columns: 'all', rows: all } },
 }

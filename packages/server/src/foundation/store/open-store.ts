@@ -61,14 +61,17 @@ export interface Store {
 export type StorePlace =
   | { readonly type: 'sqlite'; readonly path: string }
   /** `fleet`: several daemons share the database. Default: it is for one daemon alone. */
-  | { readonly type: 'postgres'; readonly url: string; readonly fleet?: boolean }
+  | { readonly type: 'postgres'; readonly url: string; readonly fleet?: boolean; readonly as?: DatabaseUser }
+
+/** The rights of a daemon in a database. A `worker` may not migrate it. Default: `owner`. */
+export type DatabaseUser = 'owner' | 'worker'
 
 /** The configuration of the store. */
 interface StoreSettings {
   readonly stateDir: string
   readonly databaseUrl: string | null
-  /** Not null if the daemons of a fleet share the database. Default: it is for one daemon alone. */
-  readonly fleet?: object | null
+  /** The fleet whose daemons share the database. Default: it is for one daemon alone. */
+  readonly fleet?: { readonly role: string } | null
 }
 
 /** Returns the path of the database of a state directory. */
@@ -80,7 +83,11 @@ export function databasePath(stateDir: string): string {
 export function storePlace({ stateDir, databaseUrl, fleet = null }: StoreSettings): StorePlace {
   return databaseUrl === null
     ? { type: 'sqlite', path: databasePath(stateDir) }
-    : { type: 'postgres', url: databaseUrl, fleet: fleet !== null }
+    : { type: 'postgres', url: databaseUrl, fleet: fleet !== null, as: userOf(fleet) }
+}
+
+function userOf(fleet: StoreSettings['fleet']): DatabaseUser {
+  return fleet?.role === 'worker' ? 'worker' : 'owner'
 }
 
 /** Returns true if the place has a store. Makes nothing. */
@@ -97,5 +104,5 @@ export async function storeExists(place: StorePlace): Promise<boolean> {
 export async function openStore(place: StorePlace, onLost: (error: Error) => void = endProcess): Promise<Store> {
   if (place.type === 'sqlite') return openSqliteStore(place.path, { onFailed: onLost })
   const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-  return openPostgresStore({ url: place.url, fleet: place.fleet ?? false, onTaken: onLost })
+  return openPostgresStore({ ...place, onTaken: onLost })
 }

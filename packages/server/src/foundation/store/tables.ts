@@ -452,6 +452,13 @@ interface WorkerErrandsTable {
   readonly ends_at: number
 }
 
+/** The paused runtimes without an owner that a worker may take, until `ends_at`. */
+interface WorkerOffersTable {
+  readonly runtime_id: string
+  readonly host_id: string
+  readonly ends_at: number
+}
+
 /** The facts of runtimes that every host needs, also of those of other hosts. A view. */
 type KnownRuntimesView = Pick<
   RuntimesTable,
@@ -470,6 +477,12 @@ type KnownRuntimesView = Pick<
   | 'host_id'
   | 'host_epoch'
   | 'near_host_id'
+>
+
+/** The facts of keys by which vouched callers are known to be valid. A view. */
+type KnownKeysView = Pick<
+  KeysTable,
+  'key_id' | 'project_id' | 'version' | 'previous_until' | 'revoked_at' | 'expires_at'
 >
 
 /** Facts about the store itself. */
@@ -524,7 +537,9 @@ export interface Tables {
   readonly artifact_holds: ArtifactHoldsTable
   readonly template_checkpoints: TemplateCheckpointsTable
   readonly worker_errands: WorkerErrandsTable
+  readonly worker_offers: WorkerOffersTable
   readonly known_runtimes: KnownRuntimesView
+  readonly known_keys: KnownKeysView
 }
 
 /** The state of a host: `lost` and `gone` hosts act on nothing. */

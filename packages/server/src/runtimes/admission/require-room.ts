@@ -82,7 +82,7 @@ function addsOf({ cpu, memoryMiB, diskMiB }: SizeOr<null>) {
 async function requireFreeRuntimeName(db: Queries, { name, projectId }: WantedRoom): Promise<void> {
   if (name === null) return
   const taken = await db
-    .selectFrom('runtimes')
+    .selectFrom('known_runtimes')
     .select('runtime_id')
     .where('project_id', '=', projectId)
     .where('name', '=', name)

@@ -14,7 +14,7 @@ export async function validCredentials(
   now: number,
 ): Promise<ReadonlySet<string>> {
   const rows = await db
-    .selectFrom('keys')
+    .selectFrom('known_keys')
     .select(['key_id', 'version', 'previous_until'])
     .where('key_id', 'in', keyIds)
     .where('revoked_at', 'is', null)

@@ -36,7 +36,7 @@ type Add = (projectId: string, more: Partial<QuotaUse>) => void
 
 async function addRuntimes(db: Queries, projectIds: readonly string[], add: Add): Promise<void> {
   const rows = await db
-    .selectFrom('runtimes')
+    .selectFrom('known_runtimes')
     .select(({ fn }) => [
       'project_id',
       'state',

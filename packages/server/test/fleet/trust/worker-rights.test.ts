@@ -125,6 +125,22 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     expect(await attack('DELETE FROM runtimes')).toBe(forbidden)
   })
 
+  test('takes a paused runtime without an owner only if a front offers it', async () => {
+    const [offered, unoffered] = [makeId('runtime'), makeId('runtime')]
+    for (const id of [offered, unoffered]) {
+      await owner(runtimeOf({ id, projectId: database.projectId, hostId: null }))
+      await owner(`UPDATE runtimes SET state = 'paused' WHERE runtime_id = '${id}'`)
+    }
+    const offer = `INSERT INTO worker_offers VALUES ('${offered}', '${mine}', ${Date.now() + 60_000})`
+    expect(await attack(offer)).toBe(forbidden)
+    await owner(offer)
+    const take = (id: string) =>
+      attack(`UPDATE runtimes SET host_id = '${mine}', host_epoch = 1, state = 'resuming'
+        WHERE runtime_id = '${id}' AND host_id IS NULL RETURNING runtime_id`)
+    expect(await take(unoffered)).toEqual([])
+    expect(await take(offered)).toEqual([{ runtime_id: offered }])
+  })
+
   test('gives no runtime of its own to another host or another project', async () => {
     expect(await attack(`UPDATE runtimes SET host_id = '${other}'`)).toBe(forbidden)
     expect(await attack(`UPDATE runtimes SET project_id = '${foreignProject}'`)).toBe(forbidden)
@@ -167,7 +183,9 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
 
   test('changes its own row of hosts, without the wish of the operator, and passes no verdict', async () => {
     expect(await attack(`UPDATE hosts SET beat = beat + 1 RETURNING host_id`)).toEqual([{ host_id: mine }])
+    await owner(`UPDATE hosts SET wanted = 'draining'`)
     expect(await attack(`UPDATE hosts SET wanted = 'ready'`)).toBe(forbidden)
+    expect(await attack(`UPDATE hosts SET wanted = 'cordoned' RETURNING host_id`)).toEqual([{ host_id: mine }])
     expect(await attack(`UPDATE hosts SET state = 'lost'`)).toBe(forbidden)
     expect(await attack(`UPDATE hosts SET state = 'lost' WHERE host_id = '${other}' RETURNING host_id`)).toEqual([])
     expect(await attack(`DELETE FROM hosts`)).toBe(forbidden)
@@ -315,7 +333,7 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
 
   test('has a decision for every table, and no right beyond it', async () => {
     const tables = tablesOf(migrations.length).map(({ name }) => name)
-    expect(Object.keys(workerRights).sort()).toEqual([...tables, 'known_runtimes'].sort())
+    expect(Object.keys(workerRights).sort()).toEqual([...tables, 'known_keys', 'known_runtimes'].sort())
     const group = database.workers[0].role.replace(/_ho.*/, '')
     const granted = (await owner(
       `SELECT DISTINCT table_name AS name, lower(privilege_type) AS command

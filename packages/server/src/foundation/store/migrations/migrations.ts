@@ -25,6 +25,7 @@ import { requestRunners } from './0026-request-runners.ts'
 import { workerErrands } from './0027-worker-errands.ts'
 import { workers } from './0028-workers.ts'
 import { fleetBuilds } from './0029-fleet-builds.ts'
+import { workerOffers } from './0030-worker-offers.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -59,4 +60,5 @@ export const migrations: readonly string[] = [
   workerErrands,
   fleetBuilds,
   workers,
+  workerOffers,
 ]

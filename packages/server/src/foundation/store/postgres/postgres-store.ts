@@ -1,9 +1,10 @@
 import { failpoint } from '@holt/failpoints'
 import { Kysely, sql } from 'kysely'
 import { inTransaction } from '../changes.ts'
-import type { Store } from '../open-store.ts'
+import type { DatabaseUser, Store } from '../open-store.ts'
 import type { Tables } from '../tables.ts'
 import { locked } from './advisory-locks.ts'
+import { awaitSchema } from './await-schema.ts'
 import { postgresDialect, scopeOfNext } from './dialect.ts'
 import { joinFleet, OneDaemon } from './guard.ts'
 import { Readers } from './readers.ts'
@@ -15,6 +16,7 @@ interface PostgresStoreOptions {
   readonly url: string
   /** True if several daemons share the database. Default: it is for this daemon alone. */
   readonly fleet?: boolean
+  readonly as?: DatabaseUser
   /** Called once when another daemon has taken a database that is for this one alone. */
   readonly onTaken: (error: Error) => void
   /**
@@ -25,18 +27,20 @@ interface PostgresStoreOptions {
 }
 
 /**
- * Opens a database of PostgreSQL 15 or newer, and makes and migrates its tables as needed. Every
- * change is durable when it resolves, as far as the server's own settings allow. That includes
- * changes with `durable: 'later'`: the server is another machine, and does not end together with
- * the thing that a change is about.
+ * Opens a database of PostgreSQL 15 or newer, and makes and migrates its tables as needed. A worker
+ * waits for that instead. Every change is durable when it resolves, as far as the server's own
+ * settings allow. That includes changes with `durable: 'later'`: the server is another machine, and
+ * does not end together with the thing that a change is about.
  */
 export async function openPostgresStore({
   url,
   fleet = false,
+  as = 'owner',
   onTaken,
   statementMs = timeoutMs.statement,
 }: PostgresStoreOptions): Promise<Store> {
-  if (fleet) await joinFleet(url)
+  if (as === 'worker') await awaitSchema(url)
+  else if (fleet) await joinFleet(url)
   const guard = fleet ? null : await OneDaemon.take({ url, onTaken })
   const writer = new Writer({ url, statementMs, guard })
   const readers = new Readers({ url, applicationName: 'holtd reader', ownSessions: !fleet })
