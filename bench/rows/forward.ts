@@ -12,6 +12,8 @@ const defaultRounds = 15
 /** The clients that create at each host at once. */
 const clientsOfHost = 8
 const createSecs = 10
+/** The file that is asked about. */
+const file = '/workspace/asked'
 
 const direct = 'stat of a file, at the owner'
 const forwarded = 'stat of a file, through another host'
@@ -67,9 +69,10 @@ async function forwards(
 ): Promise<readonly SeriesReport[]> {
   const [owner, entry] = hosts as [FakeHost, FakeHost]
   const id = await create(owner)
+  await putFile(owner, id)
   const target = ({ port, key }: FakeHost): LoadTarget => ({
     port,
-    path: `/v1/agents/runtime/${id}/files/stat?path=/`,
+    path: `/v1/agents/runtime/${id}/files/stat?path=${file}`,
     headers: { authorization: `Bearer ${key}` },
   })
   const plain: LoadTarget = { port: stage.plain.port, path: '/', headers: {} }
@@ -129,4 +132,13 @@ async function create({ url, key }: FakeHost): Promise<string> {
   const text = await answer.text()
   if (answer.status !== 201) throw new Error(`a create was answered with ${answer.status}: ${text.slice(0, 200)}`)
   return (JSON.parse(text) as { runtime_id: string }).runtime_id
+}
+
+async function putFile({ url, key }: FakeHost, id: string): Promise<void> {
+  const answer = await fetch(`${url}/v1/agents/runtime/${id}/files/content?path=${file}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${key}` },
+    body: 'a file',
+  })
+  if (answer.status !== 201) throw new Error(`a file was answered with ${answer.status}: ${await answer.text()}`)
 }

@@ -2,6 +2,7 @@
 // address and key as JSON, and ends with its input.
 import { argv, stdin, stdout } from 'node:process'
 import { FakeEngine } from '@holt/engine-testkit/fake'
+import { makeId } from '@holt/protocol'
 import { type BaseSource, createServer, parseConfig } from '../../packages/server/src/index.ts'
 
 const [, , stateDir = '', databaseUrl = ''] = argv
@@ -24,10 +25,6 @@ const source: BaseSource = {
 }
 
 const engine = new FakeEngine()
-const { signal } = new AbortController()
-await using tree = await source.make({ onProgress: () => {}, signal })
-// One host makes the templates, and each has their image.
-await engine.ability('images')?.import(tree.tar, signal, {})
 const quiet = () => undefined
 const nowhere = () => Promise.reject(new Error('nothing is outside'))
 const egress = { openConnections: 0, traffic: { sent: 0, received: 0 } }
@@ -44,8 +41,9 @@ const server = await createServer({
   // Any free port, which the settings do not allow.
   config: { ...parseConfig(settings), peerAddress: { host: '127.0.0.1', port: 0 } },
   engine,
+  host: { hostId: makeId('host'), checks: async () => ({ checks: [], checkedAt: Date.now() }) },
   baseSource: source,
-  log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  log: { debug: quiet, info: quiet, warn: quiet, error: console.error },
   outside: {
     gateway: {
       attach: () => ({

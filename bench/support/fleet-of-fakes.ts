@@ -25,6 +25,7 @@ export async function startFleetOfFakes(
   await using undo = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'holt-bench-fleet-'))
   undo.defer(() => rm(dir, { recursive: true, force: true }))
+  await mkdir(join(dir, 'objects'))
   const cluster = undo.use(await startCluster({ durable: true }))
   await cluster.run('CREATE DATABASE holt')
   const hosts: FakeHost[] = []
