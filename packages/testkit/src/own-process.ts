@@ -44,7 +44,7 @@ export const ownProcess: readonly string[] = [
   'packages/server/test/builds/{build-log,check-dockerfile}.test.ts',
   'packages/server/test/daemon/machine/make-log.test.ts',
   'packages/server/test/e2b/envd/{endless-streams,large-bodies}.test.ts',
-  'packages/server/test/fleet/forwarding/forwarded-routes.test.ts',
+  'packages/server/test/fleet/forwarding/{forwarded-routes,huge-transfers}.test.ts',
   'packages/server/test/resources/network/{logged-decision,suggest-policy}.test.ts',
   'packages/server/test/runtimes/links/runtime-link.test.ts',
   'packages/server/test/tenancy/audit/audited-params.test.ts',
