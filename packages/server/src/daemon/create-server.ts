@@ -118,7 +118,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   service.builds.runAfter(cleared)
   const adminKey = projectId === null ? '' : await openAdminKey(service, fleet, projectId)
   const entries = config.e2b === null ? [] : [e2bEntry(config.e2b)]
-  const mounts = [serveMcp, ...(config.console ? [serveConsole] : [])]
+  const mounts = isEntry ? [serveMcp, ...(config.console ? [serveConsole] : [])] : []
   const peers = await joinFleet(service, { fleet, given: options.peers ?? null, places: options.places })
   const app = createApp(service, handlers, { mounts, entries, fleet: peers })
   fleet?.guardClients(app.server)

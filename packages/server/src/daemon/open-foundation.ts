@@ -1,7 +1,7 @@
 import { KeyedLock } from '@holt/async'
 import type { Engine } from '@holt/engine'
 import type { Fleet } from '../fleet/open-fleet.ts'
-import type { HostCertificate } from '../fleet/peers/host-certificate.ts'
+import type { WorkerIdentity } from '../fleet/trust/worker-identity.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { type ConnectionLimits, limitsFor, openFilesLimit } from '../foundation/config/connection-limits.ts'
 import type { Foundation } from '../foundation/foundation.ts'
@@ -38,11 +38,8 @@ export interface FoundationOptions {
   /** The clock of the host. Default: one from `monotonic` or `now` if given, else the machine's. */
   readonly hostClock?: HostClock
   readonly freeMemoryMiB?: () => Promise<number | null>
-  /**
-   * The certificate of a worker, which a front has signed. Default: the host signs its own with the
-   * master keys.
-   */
-  readonly certificate?: HostCertificate
+  /** The identity of a worker that has joined. Default: the host is no worker. */
+  readonly worker?: WorkerIdentity
   /** The host of this service. Default: that of the store, or a new one, without checks. */
   readonly host?: OwnHost
   /**
@@ -138,7 +135,7 @@ async function keysOf(options: FoundationOptions, store: Store): Promise<MasterK
 function sealedValuesOf(masterKeys: MasterKeys | null, fleet: Fleet | null): SealedValues {
   if (masterKeys !== null) return new StoredSealedValues(masterKeys)
   const asked = fleet?.asked ?? null
-  if (asked === null) throw new Error('a worker needs the certificate that a front has signed')
+  if (asked === null) throw new Error('a worker needs the identity that a front has given it')
   return asked.sealedValues
 }
 

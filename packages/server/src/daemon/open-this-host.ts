@@ -1,5 +1,5 @@
 import type { Fleet } from '../fleet/open-fleet.ts'
-import type { HostCertificate } from '../fleet/peers/host-certificate.ts'
+import type { WorkerIdentity } from '../fleet/trust/worker-identity.ts'
 import { version } from '../foundation/config/version.ts'
 import type { Foundation } from '../foundation/foundation.ts'
 import { allDuties } from '../foundation/host/duties.ts'
@@ -13,7 +13,7 @@ import type { Store } from '../foundation/store/open-store.ts'
 /** The parts of this host. */
 interface HostParts extends Pick<Foundation, 'config' | 'log' | 'now' | 'monotonic' | 'hostClock' | 'metrics'> {
   readonly masterKeys: Foundation['masterKeys']
-  readonly certificate?: HostCertificate
+  readonly worker?: WorkerIdentity
   readonly closing: AbortSignal
   readonly host?: OwnHost
   readonly onOver?: (error: Error) => void
@@ -32,7 +32,7 @@ interface OpenHost extends Pick<Foundation, 'host' | 'thisHost' | 'hosts' | 'dut
  */
 export async function openThisHost(store: Store, parts: HostParts): Promise<OpenHost> {
   const { config, log, now, monotonic, hostClock, metrics, closing, onOver = endProcess } = parts
-  const { masterKeys, certificate = null } = parts
+  const { masterKeys, worker = null } = parts
   const host = parts.host ?? uncheckedHost((await onlyHostId(store)) ?? undefined)
   const { hostId } = host
   if (config.fleet === null) {
@@ -45,7 +45,7 @@ export async function openThisHost(store: Store, parts: HostParts): Promise<Open
   const own = { hostId, address: config.peerAddress, masterKeys }
   const clocks = { now, monotonic, hostClock }
   const fleet = await openFleet({
-    ...{ store, times: config.fleet, certificate, metrics, log, closing, onOver },
+    ...{ store, times: config.fleet, worker, metrics, log, closing, onOver },
     ...{ ...own, ...clocks },
   })
   const { thisHost, hosts, duties, condition } = fleet

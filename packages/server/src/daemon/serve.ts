@@ -1,6 +1,7 @@
 import { sweepScratch } from '@holt/builder'
 import { failpointsAreArmed } from '@holt/failpoints'
-import { ConfigError, type ServerConfig } from '../foundation/config/config.ts'
+import type { WorkerIdentity } from '../fleet/trust/worker-identity.ts'
+import type { ServerConfig } from '../foundation/config/config.ts'
 import { fullDisk, releaseLock, takeLock } from '../foundation/config/daemon-lock.ts'
 import { openHostId, openInstallation } from '../foundation/config/installation.ts'
 import { noteSettings } from '../foundation/config/running-settings.ts'
@@ -31,19 +32,21 @@ const stopTimeoutMs = 5_000
  * Runs the service until a signal stops it. An unexpected error ends the process, and the next
  * start repairs the state.
  */
-export async function serve(config: ServerConfig): Promise<void> {
-  const log = makeLog(config)
+export async function serve(given: ServerConfig): Promise<void> {
+  const log = makeLog(given)
   const tellManager = findManager(process.env, log)
   endAtSurprise(log)
 
   for (const warning of settingWarnings(process.env)) log.warn({}, warning)
   if (failpointsAreArmed) log.warn({}, 'HOLT_FAILPOINTS is set: this process fails at the given points')
-  if (config.fleet?.role === 'worker') throw new ConfigError('HOLT_ROLE: a worker cannot join a fleet yet')
-  if (config.fleet?.role !== 'front') await requireGuest(config)
-  const installationId = await openInstallation(config.stateDir)
+  if (given.fleet?.role !== 'front') await requireGuest(given)
+  const installationId = await openInstallation(given.stateDir)
   const unit = await ownUnit()
-  await takeLock(config.stateDir, unit)
-  await noteSettings(config.stateDir, process.env, unit)
+  await takeLock(given.stateDir, unit)
+  await noteSettings(given.stateDir, process.env, unit)
+  const hostId = await openHostId(given.stateDir)
+  const worker = await openIfWorker(given, hostId)
+  const config = worker === null ? given : { ...given, databaseUrl: worker.databaseUrl }
   const engine = await openEngine(config, { installationId, log, guest: 'needed' })
   const baseSource =
     config.baseImage === null ? recipeSource(baseRecipeDir, releasedNpm) : imageSource(config.baseImage, baseRecipeDir)
@@ -53,9 +56,9 @@ export async function serve(config: ServerConfig): Promise<void> {
     ...(await Promise.all(otherTemplateDirs.map(readAgentTemplate))),
   ]
   const tracer = await openTracer(config, { log, installationId })
-  const host = { hostId: await openHostId(config.stateDir), checks: recentChecks(() => checkOwnMachine(config)) }
+  const host = { hostId, checks: recentChecks(() => checkOwnMachine(config)) }
   const parts = { config, engine, log, tracer, baseSource, agentTemplates, freeMemoryMiB, host }
-  const server = await createServer(parts).catch(async (cause) => {
+  const server = await createServer({ ...parts, ...(worker === null ? {} : { worker }) }).catch(async (cause) => {
     throw await explainedStart(config, cause)
   })
   log.info({ url: server.url, version, installation: installationId, pid: process.pid }, 'holtd listens')
@@ -72,6 +75,18 @@ export async function serve(config: ServerConfig): Promise<void> {
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal))
+}
+
+/** Opens the identity of a worker, which joins its fleet at its first start. Null: it is none. */
+async function openIfWorker(config: ServerConfig, hostId: string): Promise<WorkerIdentity | null> {
+  const { fleet, peerAddress, stateDir } = config
+  if (fleet?.role !== 'worker') return null
+  if (peerAddress === null) throw new Error('a worker needs HOLT_PEER_ADDRESS')
+  // Loaded here: a machine that is in no fleet loads nothing of one.
+  const { openWorker } = await import('../fleet/trust/worker-identity.ts')
+  const { joinAddress } = await import('../fleet/peers/peer-directory.ts')
+  const address = joinAddress(peerAddress)
+  return openWorker({ stateDir, hostId, address, tokenFile: fleet.joinTokenFile, now: Date.now() })
 }
 
 /** Returns the error of a failed start. For a known reason, the message says what to do. */

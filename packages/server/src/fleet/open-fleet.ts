@@ -46,18 +46,17 @@ import { childrenElsewhere, childVerbs } from './moves/child-verbs.ts'
 import { keepMoves } from './moves/keep-moves.ts'
 import { moveVerbs, resumeElsewhere } from './moves/move-verbs.ts'
 import { takeFor } from './moves/take-for.ts'
-import type { HostCertificate } from './peers/host-certificate.ts'
 import { joinAddress } from './peers/peer-directory.ts'
-import { PeerLinks } from './peers/peer-links.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
 import { type AskedOfFronts, askedOfFronts } from './trust/asked-of-fronts.ts'
 import { Errands } from './trust/errands.ts'
-import { FrontQuestions } from './trust/front-questions.ts'
 import { trustVerbs } from './trust/trust-verbs.ts'
 import { WorkerErrands } from './trust/worker-errands.ts'
+import type { WorkerIdentity } from './trust/worker-identity.ts'
 import { makeWorkerRole, renewWorkerRights } from './trust/worker-role.ts'
+import { openWorkerSide } from './trust/worker-side.ts'
 import { usageElsewhere, usageVerbs } from './usage/usage-verb.ts'
 
 /** The time for a host that stops to say so, in milliseconds. */
@@ -75,8 +74,8 @@ export interface FleetOptions {
   readonly address: PeerAddress
   /** The keys that seal. Null: this host is a worker. */
   readonly masterKeys: MasterKeys | null
-  /** The certificate of a worker. Null: this host has the master keys, and signs its own. */
-  readonly certificate: HostCertificate | null
+  /** The identity of a worker. Null: this host has the master keys, and signs its certificate. */
+  readonly worker: WorkerIdentity | null
   readonly now: () => number
   readonly monotonic: () => number
   readonly hostClock: HostClock
@@ -151,7 +150,7 @@ export interface Fleet {
 /** Begins the next epoch of this host, and sends its beats from then on. */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const { store, times, hostId, address, masterKeys, now, monotonic, hostClock, log, closing, onOver } = options
-  const { certificate } = options
+  const { worker } = options
   const { bootId, uptime } = hostClock
   const clocks = { monotonic, uptime }
   const start = { hostId, bootId, version, at: now(), address: joinAddress(address) }
@@ -174,11 +173,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const directory = new HostPeers(store, hosts)
   const errands = new Errands(monotonic)
   const others = () => hosts.answering().filter((id) => id !== hostId)
-  // A worker asks fronts before it serves: the networks of its runtimes open first.
-  const links = certificate === null ? null : new PeerLinks({ certificate, directory, log })
-  const isEntry = (id: string) => hosts.rows.some(({ host_id, trust }) => host_id === id && trust === 'entry')
-  const fronts = links === null ? null : new FrontQuestions({ links, fronts: () => others().filter(isEntry), log })
-  if (fronts !== null) await hosts.read()
+  const side = worker === null ? null : await openWorkerSide(worker, { hosts, directory, others, log })
+  if (side !== null) await hosts.read()
   const workerErrands = new WorkerErrands({ store, now, isWorker: isWorkerAmong(hosts) })
   let peers: OpenPeers | null = null
   let stored: StoredArtifacts | null = null
@@ -197,7 +193,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     hosts,
     duties,
     condition,
-    asked: fronts === null ? null : askedOfFronts(fronts),
+    asked: side === null ? null : askedOfFronts(side.fronts),
     noteRead: () => condition.noteRead(),
     ended,
     guardStore: () => refuseWhileFenced(store, lease),
@@ -257,8 +253,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
           await workerErrands.permit(to, projectId)
           if (isChosen === true) await workerErrands.offer(to, id)
         },
-        identity: certificate === null || links === null ? null : { certificate, links },
-        noteSender: (projectId, from) => fronts?.noteSender(projectId, from),
+        identity: side?.identity ?? null,
+        noteSender: (projectId, from) => side?.fronts.noteSender(projectId, from),
         guard: (connection) => clients.add(connection, lease),
         artifactStore: stored === null ? null : new StoreSource(stored),
         joins: joinsOf(service),

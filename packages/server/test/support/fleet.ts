@@ -1,5 +1,6 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { CertifiedKey } from '@holt/egress'
 import { FakeEngine } from '@holt/engine-testkit/fake'
 import { makeId } from '@holt/protocol'
 import type { KyselyPlugin } from 'kysely'
@@ -8,6 +9,7 @@ import { noEngine } from '../../src/daemon/machine/no-engine.ts'
 import { openOwnStore } from '../../src/daemon/open-own-store.ts'
 import { HostCertificate, signHostCertificate } from '../../src/fleet/peers/host-certificate.ts'
 import { openPeerAuthority, sealedPlace } from '../../src/fleet/peers/peer-authority.ts'
+import type { WorkerIdentity } from '../../src/fleet/trust/worker-identity.ts'
 import type { ServerConfig } from '../../src/foundation/config/config.ts'
 import type { FleetConfig } from '../../src/foundation/config/fleet-settings.ts'
 import { newHostRow } from '../../src/foundation/host/host-row.ts'
@@ -55,6 +57,8 @@ export type HostOptions = Partial<Omit<ServerOptions, 'engine' | 'config'>> & {
   readonly config?: Partial<ServerConfig>
   readonly objects?: FakeObjects
   readonly role?: FleetConfig['role']
+  /** Lets a worker join as its daemon does, with a role of its own in the database. */
+  readonly join?: (machine: { readonly hostId: string; readonly stateDir: string }) => Promise<WorkerIdentity>
 }
 
 /** The host's own parts, which stay when its service starts again. */
@@ -80,6 +84,10 @@ export async function startHost(store: SharedStore, options: HostOptions = {}): 
   const machine = { hostId: makeId('host'), stateDir: await newStateDir(), engine, clock: { ms: 0 } }
   const keyDir = keyDirs.get(store)
   const keyFile = 'master-keys.json'
+  if (options.join !== undefined) {
+    const worker = await options.join(machine)
+    return startOn(machine, { url: worker.databaseUrl }, { ...options, worker })
+  }
   if (options.role === 'worker') {
     if ('url' in store) throw new Error('a worker of a test needs an open store')
     // As the front does to which it joins.
@@ -88,7 +96,7 @@ export async function startHost(store: SharedStore, options: HostOptions = {}): 
       .insertInto('hosts')
       .values({ ...row, state: 'joining', address: '127.0.0.1:1', trust: 'worker' })
       .execute()
-    return startOn(machine, store, options)
+    return startOn(machine, store, { ...options, worker: await workerIdentity(store, machine.hostId) })
   }
   if (keyDir === undefined) {
     await openMasterKeys(machine.stateDir, { now: Date.now() })
@@ -97,7 +105,11 @@ export async function startHost(store: SharedStore, options: HostOptions = {}): 
   return startOn(machine, store, options)
 }
 
-async function startOn(machine: Machine, store: SharedStore, { objects, ...options }: HostOptions): Promise<TestHost> {
+async function startOn(
+  machine: Machine,
+  store: SharedStore,
+  { objects, join: _, ...options }: HostOptions,
+): Promise<TestHost> {
   const { hostId, stateDir, engine, clock } = machine
   const config = {
     ...parseConfig({ HOLT_STATE_DIR: stateDir, HOLT_PORT: '0', HOLT_POOL_MAX: '0' }),
@@ -114,7 +126,6 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
     await using tree = await tinySource.make({ onProgress: () => {}, signal: AbortSignal.timeout(5_000) })
     await engine.ability('images')?.import(tree.tar, AbortSignal.timeout(5_000), {})
   }
-  const certificate = options.role === 'worker' ? await workerCertificate(store, hostId) : null
   const overs: Error[] = []
   const gateway = new RecordingGateway()
   const nowhere = () => Promise.reject(new Error('nothing is outside'))
@@ -126,7 +137,6 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
       ...options,
       engine: options.role === 'front' ? noEngine : engine,
       store: through,
-      ...(certificate === null ? {} : { certificate }),
       ...(objects === undefined ? {} : { artifacts: fakeArtifacts(objects, { hostId, engine, store: through }) }),
       host: { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) },
       hostClock: { bootId: 'given', uptime: () => clock.ms },
@@ -149,14 +159,29 @@ async function startOn(machine: Machine, store: SharedStore, { objects, ...optio
   return host
 }
 
+/** Returns the authority of the fleet over a store. A front has to start first. */
+export async function authorityOf(store: Store, shared: SharedStore = store): Promise<CertifiedKey> {
+  const keyDir = keyDirs.get(shared)
+  if (keyDir === undefined) throw new Error('a front has to start first')
+  return openPeerAuthority(sealedPlace(store, await openMasterKeys(keyDir, { now: Date.now() })))
+}
+
 /** Returns the certificate of a worker, as a front signs it. */
-export async function workerCertificate(store: SharedStore, hostId: string): Promise<HostCertificate> {
-  const keyDir = keyDirs.get(store)
-  if (keyDir === undefined || 'url' in store) throw new Error('a front has to start first, over an open store')
-  const masterKeys = await openMasterKeys(keyDir, { now: Date.now() })
-  const authority = await openPeerAuthority(sealedPlace(store, masterKeys))
+export async function workerCertificate(
+  store: Store,
+  hostId: string,
+  shared: SharedStore = store,
+): Promise<HostCertificate> {
+  const authority = await authorityOf(store, shared)
   const sign = () => signHostCertificate(authority, hostId, 'worker')
   return HostCertificate.keep({ trust: 'worker', sign, log: keepingLog().log })
+}
+
+/** Returns the identity of a worker that shares an open store with a front. */
+async function workerIdentity(store: Store, hostId: string): Promise<WorkerIdentity> {
+  const authority = await authorityOf(store)
+  const sign = () => signHostCertificate(authority, hostId, 'worker')
+  return { credentials: await sign(), databaseUrl: '', keep: sign }
 }
 
 /** Opens the store of a host as its daemon does. It closes with its service. */

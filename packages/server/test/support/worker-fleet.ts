@@ -40,7 +40,9 @@ export async function strangerAs({ store }: WorkerFleet, { hostId }: Pick<TestHo
   const directory = {
     find: async (id: string) => {
       const row = await store.db.selectFrom('hosts').selectAll().where('host_id', '=', id).executeTakeFirst()
-      return row === undefined ? null : { hostId: id, address: row.address, isGone: false, protocol: hostProtocol, trust: row.trust }
+      return row === undefined
+        ? null
+        : { hostId: id, address: row.address, isGone: false, protocol: hostProtocol, trust: row.trust }
     },
   }
   const links = new PeerLinks({ certificate, directory, log: keepingLog().log })

@@ -22,6 +22,7 @@ import { namedSession } from '../../tenancy/auth/proof-of.ts'
 import type { Api, Handlers } from '../api.ts'
 import { serveSite, siteRoute } from '../docs/serve-site.ts'
 import { givenRequestId, mcpPath, observeRequests } from '../telemetry/observe-requests.ts'
+import { alwaysOpen, closedToClients, refusedWhileClosed } from './closed-to-clients.ts'
 import { Connections, hadLastAnswer } from './connections.ts'
 import { answersHead, registerRoutes } from './register-routes.ts'
 import { RequestAccounts } from './request-accounts.ts'
@@ -75,7 +76,7 @@ export function createApp(
   const ownUpgrades = [portUpgrades(service, forwarder), attachUpgrades(service, forwarder)]
   // The fence of a forwarded request was checked when it was accepted.
   const peerUpgrades: readonly UpgradeHandler[] = [...entries.map(({ upgrades }) => upgrades), ...ownUpgrades]
-  const upgradeHandlers: readonly UpgradeHandler[] = [refusedWhileFenced(service), ...peerUpgrades]
+  const upgradeHandlers: readonly UpgradeHandler[] = [refusedWhileClosed(service), ...peerUpgrades]
   const answerForPort = portRequests(service, forwarder)
   const app = fastify({
     logger: false,
@@ -105,7 +106,10 @@ export function createApp(
     reply.raw.setMaxListeners(30)
     reply.headers(standingHeaders(request.id))
     requireOneFraming(request.raw, reply.raw)
-    if (service.thisHost.fenced && !whileFenced.has(request.routeOptions.url ?? '')) throw fencedError()
+    if (alwaysOpen.has(request.routeOptions.url ?? '')) return
+    const closed = vouchOf(request.raw.socket) === null ? closedToClients(service) : null
+    if (closed !== null) throw closed
+    if (service.thisHost.fenced) throw fencedError()
   })
   app.addHook('onSend', async (request, reply) => closeAfterLongBody(request.raw, reply.raw))
   app.addHook('onRequestAbort', async (request) => void request.raw.destroy())
@@ -119,14 +123,6 @@ export function createApp(
   for (const mount of mounts) mount(app, service, accounts)
   serveSite(app)
   return app
-}
-
-/** The paths that a fenced host answers. */
-const whileFenced: ReadonlySet<string> = new Set([routes.health.path, routes.readiness.path, routes.metrics.path])
-
-/** Refuses every other protocol while the host is fenced. */
-function refusedWhileFenced({ thisHost }: Api): UpgradeHandler {
-  return { claims: () => thisHost.fenced, open: () => Promise.reject(fencedError()) }
 }
 
 interface ServerParts {
@@ -156,8 +152,8 @@ function makeHttpServer(service: Api, { entries, upgradeHandlers, answerByRoute,
     dropRestOfBody(request, response)
     connections.answerInOrder(request, response, () => {
       const lend = () => connections.lend(request.socket)
-      // A fenced host refuses every request in the same way.
-      if (service.thisHost.fenced) return answerByRoute(request, response)
+      // A host that is closed to clients refuses every request in the same way.
+      if (closedToClients(service) !== null) return answerByRoute(request, response)
       if (entries.some((entry) => entry.answers(request, response, lend))) return
       if (answerForPort(request, response)) lend()
       else answerByRoute(request, response)
@@ -247,7 +243,7 @@ function brokenRequests(service: Api): (error: ParseFailure, socket: Socket) => 
     else if (http2.has(socket)) {
       // `serveHttp2` serves it, with a time limit of its own.
     } else {
-      const first = http2Start(error)
+      const first = closedToClients(service) === null ? http2Start(error) : null
       if (first === null) return answerOnSocket(socket, { error: brokenRequest(error) })
       http2.add(socket)
       serveHttp2(service, { socket, first })

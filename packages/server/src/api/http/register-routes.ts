@@ -26,6 +26,7 @@ import { hashedBody } from '../../tenancy/idempotency/hashed-body.ts'
 import { recordKeys } from '../../tenancy/idempotency/record-keys.ts'
 import type { Api, Handlers } from '../api.ts'
 import { registeredPath } from '../telemetry/observe-requests.ts'
+import { answersFrontsAlone } from './closed-to-clients.ts'
 import { recognise } from './connections.ts'
 import { forwardRoute, forwardTo, mayBeElsewhere } from './forward-route.ts'
 import { goneSignal } from './gone-signal.ts'
@@ -62,7 +63,7 @@ export function registerRoutes(
       url: registeredPath(route.path),
       exposeHeadRoute: answersHead(route),
       onRequest: async (request, reply) => {
-        if (route.scope === null) return
+        if (route.scope === null || isForAnyone(service, route)) return
         const caller = await callerOf(service, request, reply, proofOf(service, request.raw))
         const mayForward = forwarder !== null && mayBeElsewhere(route) && vouchOf(request.raw.socket) === null
         const entry = auditRequest(service, { name, route, caller, request, reply, held: mayForward })
@@ -154,6 +155,11 @@ interface Incoming {
  */
 export function answersHead({ method, scope }: Route): boolean {
   return method === 'GET' && scope === null
+}
+
+/** Returns true if anyone may use a route. A worker knows no keys, and shows metrics without. */
+function isForAnyone({ config }: Api, { path }: Route): boolean {
+  return path === routes.metrics.path && answersFrontsAlone(config)
 }
 
 function onlyReads({ method, scope }: Route): boolean {

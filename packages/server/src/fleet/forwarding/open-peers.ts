@@ -14,7 +14,7 @@ import { ArtifactServer } from '../artifacts/serve-artifacts.ts'
 import { HostCertificate, signHostCertificate } from '../peers/host-certificate.ts'
 import { openPeerAuthority, sealedPlace } from '../peers/peer-authority.ts'
 import type { OwnPeer, PeerDirectory } from '../peers/peer-directory.ts'
-import { PeerLinks } from '../peers/peer-links.ts'
+import { type PeerIdentity, PeerLinks } from '../peers/peer-links.ts'
 import { PeerListener, type PeerStream } from '../peers/peer-listener.ts'
 import { answerVerb, askPeer, type PeerVerbs, verbProtocol } from '../peers/peer-verbs.ts'
 import { hostProtocol, type ProtocolRange } from '../peers/protocol-range.ts'
@@ -22,18 +22,11 @@ import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
 import { joinDoor } from '../trust/join-door.ts'
 import { certificateVerb, type JoinParts } from '../trust/join-verbs.ts'
-import { keepWorkerCertificate, type RenewingWorker } from '../trust/worker-certificate.ts'
 import type { NoteErrand } from '../trust/worker-errands.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
 import { OwnerCache, type OwnerRows } from './owner-cache.ts'
 import { OwnerForwarder } from './owner-forwarder.ts'
-
-/** The certificate of a host, and its connections to others. */
-interface PeerIdentity {
-  readonly certificate: HostCertificate
-  readonly links: PeerLinks
-}
 
 /** The parts of a host's place in a fleet. */
 export interface FleetParts {
@@ -57,15 +50,13 @@ export interface FleetParts {
   readonly artifactStore?: ArtifactSource | null
   /** The verbs of this host for others. Default: none. */
   readonly verbs?: PeerVerbs
-  /** The identity of a worker, whose certificate a front signs. Null: this host signs its own. */
-  readonly worker?: RenewingWorker | null
   /** The parts with which this host lets workers join. Default: none may. */
   readonly joins?: Pick<JoinParts, 'databaseUrl' | 'makeRole'> | null
   /** The time limits of connections. Default: the usual ones. */
   readonly times?: PeerTimes
   /** The versions of the protocol that this host speaks. Default: those of this service. */
   readonly protocol?: ProtocolRange
-  /** The certificate and the connections of a worker that has them already. Default: none. */
+  /** The certificate and the connections of a worker. Null: this host signs its own certificate. */
   readonly identity?: PeerIdentity | null
   /** Notes the requests that this host sends to others. Default: nobody asks. */
   readonly noteErrand?: NoteErrand
@@ -99,13 +90,11 @@ export async function openPeers(
 ): Promise<OpenPeers> {
   const { engine, log, now, monotonic, metrics } = service
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
-  const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null, worker = null } = parts
+  const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null } = parts
   const { noteErrand = null, noteSender = () => {}, identity = null } = parts
-  const signsItself = worker === null && identity === null
-  const authority = signsItself ? await openAuthority(service) : null
+  const authority = identity === null ? await openAuthority(service) : null
   const ask: OpenPeers['ask'] = (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal })
-  const certificate =
-    identity?.certificate ?? (await certificateOf({ authority, worker, hostId: own.hostId, ask, log }))
+  const certificate = identity?.certificate ?? (await ownCertificate(authority, own.hostId, log))
   const links: PeerLinks = identity?.links ?? new PeerLinks({ certificate, directory, log, times, protocol })
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
@@ -164,21 +153,8 @@ export async function openPeers(
   }
 }
 
-/** Keeps the certificate of a host: of a worker, or of one that has the fleet's authority. */
-async function certificateOf({
-  authority,
-  worker,
-  hostId,
-  ask,
-  log,
-}: {
-  readonly authority: CertifiedKey | null
-  readonly worker: RenewingWorker | null
-  readonly hostId: string
-  readonly ask: OpenPeers['ask']
-  readonly log: Log
-}): Promise<HostCertificate> {
-  if (worker !== null) return keepWorkerCertificate(worker, { ask, log })
+/** Keeps the certificate of a host that has the authority of the fleet. */
+function ownCertificate(authority: CertifiedKey | null, hostId: string, log: Log): Promise<HostCertificate> {
   if (authority === null) throw new Error('a host without an identity needs the authority of the fleet')
   return HostCertificate.keep({ trust: 'entry', sign: () => signHostCertificate(authority, hostId), log })
 }

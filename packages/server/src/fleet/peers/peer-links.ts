@@ -95,6 +95,12 @@ interface Link {
   readonly line: Promise<Line>
 }
 
+/** The certificate of a host, and its connections to others. */
+export interface PeerIdentity {
+  readonly certificate: HostCertificate
+  readonly links: PeerLinks
+}
+
 /** The connections to other hosts. They open when needed and close after a time at rest. */
 export class PeerLinks {
   readonly #options: PeerLinksOptions

@@ -120,7 +120,6 @@ function wrongWorker(given: Readonly<Record<string, string | undefined>>): reado
   const wrong: [string, string][] = []
   if (given.HOLT_DATABASE_URL !== undefined)
     wrong.push(['HOLT_DATABASE_URL', 'is not for a worker: a front gives it a database role of its own'])
-  if (given.HOLT_E2B === 'on') wrong.push(['HOLT_E2B', 'is not for a worker: it answers no clients'])
   if (given.HOLT_MASTER_KEYS_FILE !== undefined)
     wrong.push(['HOLT_MASTER_KEYS_FILE', 'is not for a worker: it has no master keys'])
   return wrong

@@ -63,10 +63,6 @@ test.each([
     'HOLT_DATABASE_URL: is not for a worker: a front gives it a database role of its own',
   ],
   [
-    { ...database, HOLT_FLEET: '1', HOLT_ROLE: 'worker', HOLT_E2B: 'on' },
-    'HOLT_E2B: is not for a worker: it answers no clients',
-  ],
-  [
     { ...database, HOLT_FLEET: '1', HOLT_JOIN_TOKEN_FILE: '/etc/holt/join' },
     'HOLT_JOIN_TOKEN_FILE: is for a worker: set HOLT_ROLE=worker',
   ],
