@@ -27,7 +27,7 @@ test('each host lists all of its fleet, as they describe themselves', async () =
     engine: 'fake 0.2.0',
     reasons: [],
     fleet: {
-      ...{ state: 'ready', wanted: 'ready', silent_secs: null, runtimes: 1, protocol_min: 1, protocol_max: 1 },
+      ...{ state: 'ready', wanted: 'ready', silent_secs: null, runtimes: 1, protocol_min: 1, protocol_max: 2 },
       // The store is on this machine: there is no other clock.
       clock_difference_secs: null,
       blockers: [{ blocks: 'removal', code: 'running', message: '1 runtime runs here.' }],
