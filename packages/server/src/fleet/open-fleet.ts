@@ -51,9 +51,9 @@ import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
 import { type AskedOfFronts, askedOfFronts } from './trust/asked-of-fronts.ts'
-import { Errands } from './trust/errands.ts'
 import { trustVerbs } from './trust/trust-verbs.ts'
 import { WorkerErrands } from './trust/worker-errands.ts'
+import { WorkerGrants } from './trust/worker-grants.ts'
 import type { WorkerIdentity } from './trust/worker-identity.ts'
 import { makeWorkerRole, renewWorkerRights } from './trust/worker-role.ts'
 import { openWorkerSide } from './trust/worker-side.ts'
@@ -171,11 +171,12 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const clients = new GuardedClients()
   const owners = new RowOwners(store, hosts, hostId)
   const directory = new HostPeers(store, hosts)
-  const errands = new Errands(monotonic)
   const others = () => hosts.answering().filter((id) => id !== hostId)
   const side = worker === null ? null : await openWorkerSide(worker, { hosts, directory, others, log })
   if (side !== null) await hosts.read()
-  const workerErrands = new WorkerErrands({ store, now, isWorker: isWorkerAmong(hosts) })
+  const permitParts = { store, now, isWorker: isWorkerAmong(hosts) }
+  const errands = new WorkerErrands(permitParts)
+  const grants = new WorkerGrants(permitParts)
   let peers: OpenPeers | null = null
   let stored: StoredArtifacts | null = null
   let objects: ArtifactObjects | null = null
@@ -242,17 +243,17 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
           ...buildVerbs(service),
           ...usageVerbs(service),
           ...runningVerb(service.records),
-          ...trustVerbs(service, errands),
+          ...trustVerbs(service, { errands, grants }),
         },
         take: (owned) => takeFor(service, owned),
         address,
         places,
         others,
         noteErrand: async ({ hostId: to, isChosen }, { projectId, id }) => {
-          errands.note(to, projectId)
-          await workerErrands.permit(to, projectId)
-          if (isChosen === true) await workerErrands.offer(to, id)
+          await errands.permit(to, projectId)
+          if (isChosen === true) await errands.offer(to, id)
         },
+        noteCreate: (to, projectId, create) => grants.noteCreate(to, projectId, create),
         identity: side?.identity ?? null,
         noteSender: (projectId, from) => side?.fronts.noteSender(projectId, from),
         guard: (connection) => clients.add(connection, lease),

@@ -22,7 +22,7 @@ import { type PeerTimes, peerTimes } from '../peers/wire-limits.ts'
 import { type OpenPlacement, openPlacement } from '../placement/open-placement.ts'
 import { joinDoor } from '../trust/join-door.ts'
 import { certificateVerb, type JoinParts } from '../trust/join-verbs.ts'
-import type { NoteErrand } from '../trust/worker-errands.ts'
+import type { NoteCreate, NoteErrand } from '../trust/worker-errands.ts'
 import { acceptForwarded } from './accept-forwarded.ts'
 import { ForwardMetrics } from './forward-metrics.ts'
 import { OwnerCache, type OwnerRows } from './owner-cache.ts'
@@ -60,6 +60,8 @@ export interface FleetParts {
   readonly identity?: PeerIdentity | null
   /** Notes the requests that this host sends to others. Default: nobody asks. */
   readonly noteErrand?: NoteErrand
+  /** Notes a create that this host sends to another. Default: nobody asks. */
+  readonly noteCreate?: NoteCreate
   /** Notes the host that has sent a request of a project. Default: this host asks nobody. */
   readonly noteSender?: (projectId: string, hostId: string) => void
 }
@@ -91,7 +93,7 @@ export async function openPeers(
   const { engine, log, now, monotonic, metrics } = service
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
   const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null } = parts
-  const { noteErrand = null, noteSender = () => {}, identity = null } = parts
+  const { noteErrand = null, noteCreate = null, noteSender = () => {}, identity = null } = parts
   const authority = identity === null ? await openAuthority(service) : null
   const ask: OpenPeers['ask'] = (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal })
   const certificate = identity?.certificate ?? (await ownCertificate(authority, own.hostId, log))
@@ -113,6 +115,7 @@ export async function openPeers(
       places: placement,
       take,
       noteErrand,
+      noteCreate,
     }),
     fetcher: new ArtifactFetcher({
       engine,

@@ -19,7 +19,7 @@ import { earlyHints } from '../../inside/ports/early-hints.ts'
 import { join, switchingHead } from '../../inside/ports/forward-upgrade.ts'
 import type { PeerConnection } from '../peers/peer-connection.ts'
 import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
-import type { NoteErrand } from '../trust/worker-errands.ts'
+import type { NoteCreate, NoteErrand } from '../trust/worker-errands.ts'
 import { refusedHeader, requestProtocol } from './accept-forwarded.ts'
 import type { ForwardMetrics, ForwardOutcome } from './forward-metrics.ts'
 import type { OwnerCache, OwnerRow } from './owner-cache.ts'
@@ -50,6 +50,8 @@ export interface ForwarderOptions {
   readonly take: (owned: Owned) => Promise<boolean>
   /** Notes the hosts that get requests of a project, before they do. Null: nobody asks. */
   readonly noteErrand: NoteErrand | null
+  /** Notes the hosts that get creates, before they do. Null: nobody asks. */
+  readonly noteCreate: NoteCreate | null
 }
 
 /** Forwards requests to the hosts that own their subjects, over the connections to them. */
@@ -62,7 +64,21 @@ export class OwnerForwarder implements Forwarder {
 
   place<Result>(placed: PlacedRequest<Result>): Promise<Result> {
     const { places } = this.#options
-    return places === null ? placed.here() : places.place(placed)
+    return places === null ? placed.here() : places.place(this.#noted(placed))
+  }
+
+  /** Returns a request that is noted before it is sent. */
+  #noted<Result>(placed: PlacedRequest<Result>): PlacedRequest<Result> {
+    const { noteCreate } = this.#options
+    const { wanted, projectId } = placed
+    if (noteCreate === null || wanted.type !== 'runtime') return placed
+    return {
+      ...placed,
+      there: async (owned) => {
+        await noteCreate(owned.id, projectId, wanted.create)
+        return placed.there(owned)
+      },
+    }
   }
 
   async isElsewhere(owned: Owned): Promise<boolean> {

@@ -4,9 +4,9 @@ import { type RecordKeys, recordKeys } from '../../tenancy/idempotency/record-ke
 import type { AskRecordKeys } from '../../tenancy/idempotency/record-state.ts'
 import type { Tenancy } from '../../tenancy/tenancy.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
-import type { Errands } from './errands.ts'
 import type { FrontQuestions } from './front-questions.ts'
 import { refusedTo } from './refuse-worker.ts'
+import type { WorkerErrands } from './worker-errands.ts'
 
 /** The path of the question for the keys of a project's idempotency records. */
 const recordKeysPath = '/peer/record-keys'
@@ -26,14 +26,14 @@ const Answer = z.object({ fingerprint: Key, answer: Key })
 /** Returns the verb that gives a worker the record keys of a project for which it has an errand. */
 export function recordKeyVerbs(
   parts: Pick<Tenancy, 'store' | 'sealedValues' | 'log' | 'records'>,
-  errands: Errands,
+  errands: Pick<WorkerErrands, 'has'>,
 ): PeerVerbs {
   return {
     [recordKeysPath]: {
       mayAsk: 'every host',
       answer: async (question, _, { hostId }): Promise<z.input<typeof Answer>> => {
         const { projectId } = Asked.parse(question)
-        if (!errands.has(hostId, projectId))
+        if (!(await errands.has(hostId, projectId)))
           throw refusedTo(parts.log, hostId, { message: 'it has no request of the project', project_id: projectId })
         const { fingerprint, answer } = await recordKeys(parts, projectId)
         return { fingerprint: textOf(fingerprint), answer: textOf(answer) }

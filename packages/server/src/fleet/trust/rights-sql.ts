@@ -16,6 +16,9 @@ const ownConnections = `starts_with(connection, session_user || '/')`
 /** The views. A view is limited by its own condition, and has no policies. */
 const views: readonly string[] = ['known_runtimes', 'known_keys'] satisfies readonly (keyof Tables)[]
 
+/** The time in which the children of a runtime that has ended get its secrets, in milliseconds. */
+const forkedMs = 60 * 60_000
+
 /** The functions that say who asks, and for whom. `$prefix` is the start of the names of roles. */
 function functions(prefix: string): readonly string[] {
   return [
@@ -35,12 +38,21 @@ function functions(prefix: string): readonly string[] {
       SELECT runtime_id FROM worker_offers
         WHERE host_id = holt_worker_host() AND ends_at > extract(epoch FROM clock_timestamp()) * 1000
     $body$`,
+    // The secrets that fronts have granted, and those of its own runtimes, for their children. A
+    // runtime may end while it is forked.
+    `CREATE OR REPLACE FUNCTION holt_worker_secrets() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
+      SELECT subject_id FROM worker_grants
+        WHERE host_id = holt_worker_host() AND ends_at > extract(epoch FROM clock_timestamp()) * 1000
+      UNION SELECT held.secret_id FROM runtime_secrets AS held JOIN runtimes USING (runtime_id)
+        WHERE runtimes.host_id = holt_worker_host()
+          AND (ended_at IS NULL OR ended_at > extract(epoch FROM clock_timestamp()) * 1000 - ${forkedMs})
+    $body$`,
     // The wish before the change: it sees the rows as the statement found them.
     `CREATE OR REPLACE FUNCTION holt_worker_wish() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
       SELECT wanted FROM hosts WHERE host_id = holt_worker_host()
     $body$`,
     // Without this, they would find temporary tables of the asker before those of the store.
-    ...['holt_worker_projects()', 'holt_worker_offers()', 'holt_worker_wish()'].map(
+    ...['holt_worker_projects()', 'holt_worker_offers()', 'holt_worker_secrets()', 'holt_worker_wish()'].map(
       (name) => `EXECUTE format('ALTER FUNCTION ${name} SET search_path = %I, pg_temp', current_schema())`,
     ),
   ]

@@ -4,9 +4,10 @@ import type { Foundation } from '../../foundation/foundation.ts'
 import type { MasterKeys } from '../../foundation/sealing/master-keys.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
-import type { Errands } from './errands.ts'
 import { findSubject } from './own-subject.ts'
 import { refusedTo } from './refuse-worker.ts'
+import type { WorkerErrands } from './worker-errands.ts'
+import type { WorkerGrants } from './worker-grants.ts'
 
 /** The paths of the questions for the key of an authority, and for a sealed one. */
 export const openAuthorityPath = '/peer/open-authority'
@@ -31,7 +32,8 @@ export const SealedAuthority = z.object({ masterKeyId: z.string(), text: z.strin
 /** The parts of the verbs of a host with master keys. */
 interface SealedVerbsParts extends Pick<Foundation, 'store' | 'sealedValues' | 'log'> {
   readonly masterKeys: MasterKeys
-  readonly errands: Errands
+  readonly errands: Pick<WorkerErrands, 'has'>
+  readonly grants: Pick<WorkerGrants, 'hasRuntime'>
 }
 
 /**
@@ -65,13 +67,17 @@ export function sealedVerbs(parts: SealedVerbsParts): PeerVerbs {
   }
 }
 
-async function mayOpen({ store, errands }: SealedVerbsParts, hostId: string, owner: AuthorityOf): Promise<boolean> {
+async function mayOpen(
+  { store, errands, grants }: SealedVerbsParts,
+  hostId: string,
+  owner: AuthorityOf,
+): Promise<boolean> {
   const { projectId, ownerId } = owner
   const subject = await findSubject(store.db, owner)
   if (subject === null || subject.hostId === hostId) return subject !== null
   return subject.type === 'snapshot'
     ? errands.has(hostId, projectId)
-    : errands.hasRuntime(hostId, { projectId, runtimeId: ownerId })
+    : grants.hasRuntime(hostId, { projectId, runtimeId: ownerId })
 }
 
 async function maySeal({ store, errands }: SealedVerbsParts, hostId: string, owner: AuthorityOf): Promise<boolean> {

@@ -1,17 +1,24 @@
 import type { Inside } from '../../inside/inside.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
-import type { Errands } from './errands.ts'
 import { recordKeyVerbs } from './record-key-verbs.ts'
 import { sealedVerbs } from './sealed-verbs.ts'
 import { secretVerbs } from './secret-verbs.ts'
+import type { WorkerErrands } from './worker-errands.ts'
+import type { WorkerGrants } from './worker-grants.ts'
+
+/** The things that fronts let workers do. */
+interface Permits {
+  readonly errands: Pick<WorkerErrands, 'has'>
+  readonly grants: Pick<WorkerGrants, 'hasRuntime'>
+}
 
 /** Returns the verbs by which a host with keys serves workers. A worker has no such verb. */
-export function trustVerbs(service: Inside, errands: Errands): PeerVerbs {
+export function trustVerbs(service: Inside, permits: Permits): PeerVerbs {
   const { masterKeys } = service
   if (masterKeys === null) return {}
   return {
-    ...sealedVerbs({ ...service, masterKeys, errands }),
+    ...sealedVerbs({ ...service, masterKeys, ...permits }),
     ...secretVerbs(service),
-    ...recordKeyVerbs(service, errands),
+    ...recordKeyVerbs(service, permits.errands),
   }
 }

@@ -1,3 +1,4 @@
+import type { CreateRuntime } from '@holt/protocol'
 import { RecentMap } from '../../foundation/recent-map.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import { dayMs } from '../../foundation/time/day.ts'
@@ -21,8 +22,11 @@ export type NoteErrand = (
   subject: Pick<Owned, 'projectId' | 'id'>,
 ) => Promise<void>
 
+/** Notes the host that gets a create, and the create. The request waits for it. */
+export type NoteCreate = (hostId: string, projectId: string, create: CreateRuntime) => Promise<void>
+
 /** The parts of a front that sends workers requests. */
-interface ErrandParts {
+export interface ErrandParts {
   readonly store: Pick<Store, 'db'>
   readonly now: () => number
   /** Returns true if a host is a worker. */
@@ -58,6 +62,18 @@ export class WorkerErrands {
     this.#written.set(name, at)
   }
 
+  /** Returns true if a worker serves a project. */
+  async has(hostId: string, projectId: string): Promise<boolean> {
+    const { store, now } = this.#parts
+    const row = await store.db
+      .selectFrom('worker_errands')
+      .select('ends_at')
+      .where('host_id', '=', hostId)
+      .where('project_id', '=', projectId)
+      .executeTakeFirst()
+    return row !== undefined && row.ends_at > now()
+  }
+
   /** Lets a worker take a paused runtime that no host owns. Does nothing for any other host. */
   async offer(hostId: string, runtimeId: string): Promise<void> {
     const { store, now, isWorker } = this.#parts
@@ -71,8 +87,9 @@ export class WorkerErrands {
   }
 }
 
-/** Removes the errands and the offers that are over. */
+/** Removes the errands, the offers and the grants that are over. */
 export async function removeOldErrands({ store, now }: Pick<ErrandParts, 'store' | 'now'>): Promise<void> {
   await store.db.deleteFrom('worker_errands').where('ends_at', '<', now()).execute()
   await store.db.deleteFrom('worker_offers').where('ends_at', '<', now()).execute()
+  await store.db.deleteFrom('worker_grants').where('ends_at', '<', now()).execute()
 }

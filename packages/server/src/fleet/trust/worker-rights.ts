@@ -1,3 +1,4 @@
+import { endedStates } from '../../foundation/rows/states.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
 import { everything, nothing, type RightsByTable, rows } from './table-rights.ts'
@@ -66,14 +67,18 @@ export const workerRights: RightsByTable = {
         ...(['idle_timeout_secs', 'auto_resume', 'name', 'metadata_json', 'ports_json', 'env_json'] as const),
         ...(['e2b_json', 'token_generation'] as const),
       ],
-      rows: `${own} OR ${offered}`,
+      // A runtime that has ended stays so: its secrets are not given out again.
+      rows: `(${own} AND state NOT IN ('${endedStates.join("', '")}')) OR ${offered}`,
       into: `${own} OR (host_id IS NULL AND state = 'paused' AND near_host_id = (SELECT holt_worker_host()))`,
     },
   },
   known_runtimes: { select: { columns: 'all', rows: served } },
   known_keys: { select: { columns: 'all', rows: served } },
   runtime_networks: everything(ofOwnRuntime),
-  runtime_secrets: everything(ofOwnRuntime),
+  runtime_secrets: {
+    select: { columns: 'all', rows: ofOwnRuntime },
+    insert: { columns: 'all', rows: `${ofOwnRuntime} AND secret_id IN (SELECT holt_worker_secrets())` },
+  },
   runtime_addresses: everything(ofOwnRuntime),
   decisions: everything(ofOwnRuntime),
   pool_members: everything(own),
@@ -186,5 +191,6 @@ export const workerRights: RightsByTable = {
   worker_errands: nothing,
   join_tokens: nothing,
   worker_offers: nothing,
+  worker_grants: nothing,
   store_facts: { select: { columns: 'all', rows: all } },
 }

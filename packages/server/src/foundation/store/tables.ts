@@ -459,6 +459,15 @@ interface WorkerOffersTable {
   readonly ends_at: number
 }
 
+/** A secret that a worker may use, or a runtime that it continues, until `ends_at`. */
+interface WorkerGrantsTable {
+  readonly host_id: string
+  /** The id of the secret or the runtime. */
+  readonly subject_id: string
+  readonly project_id: string
+  readonly ends_at: number
+}
+
 /** The facts of runtimes that every host needs, also of those of other hosts. A view. */
 type KnownRuntimesView = Pick<
   RuntimesTable,
@@ -538,6 +547,7 @@ export interface Tables {
   readonly template_checkpoints: TemplateCheckpointsTable
   readonly worker_errands: WorkerErrandsTable
   readonly worker_offers: WorkerOffersTable
+  readonly worker_grants: WorkerGrantsTable
   readonly known_runtimes: KnownRuntimesView
   readonly known_keys: KnownKeysView
 }

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
 import { expect, test, vi } from 'vitest'
+import { WorkerGrants } from '../../../src/fleet/trust/worker-grants.ts'
 import type { TestHost } from '../../support/fleet.ts'
 import { runtimePath as path, patience } from '../../support/moving-fleet.ts'
 import { startWorkerFleet, strangerAs, type WorkerFleet } from '../../support/worker-fleet.ts'
@@ -127,6 +128,35 @@ test('a stranger with the certificate of a worker gets no secret but those of it
   expect([...refusals(front)].sort()).toEqual([other, owner, owner, owner].map(({ hostId }) => hostId).sort())
   expect((await front.server.ask('DELETE', `${path}/${held.runtimeId}`)).status).toBe(204)
   await expect(ask(asOwner, {})).rejects.toMatchObject({ code: 'forbidden' })
+})
+
+test('a front grants the host of a create the secrets that it names, and no others', async () => {
+  const { fleet, front, owner, held } = await startWithSecret({ workers: 2 })
+  expect((await front.server.ask('POST', '/v1/agents/secret', { json: { ...secret, name: 'spare' } })).status).toBe(201)
+  await makeRuntime(front)
+  const grants = fleet.store.db.selectFrom('worker_grants').select(['host_id', 'project_id', 'subject_id'])
+  const { projectId: project_id, secretId: subject_id } = held
+  const rows = await grants.execute()
+  expect(rows).toContainEqual({ host_id: owner.hostId, project_id, subject_id })
+  expect(new Set(rows.map((row) => row.subject_id))).toEqual(new Set([subject_id]))
+})
+
+test('a worker that continues the programs of another opens their authority, and may use their secrets', async () => {
+  const { fleet, front, other, runtimeId, held } = await startWithSecret({ workers: 2 })
+  const { store } = fleet
+  const grants = new WorkerGrants({ store, now: Date.now, isWorker: (hostId) => hostId === other.hostId })
+  const { projectId } = held
+  const open = async () =>
+    (await strangerAs(fleet, other))(front, '/peer/open-authority', { projectId, ownerId: runtimeId })
+  await expect(open()).rejects.toMatchObject({ code: 'forbidden' })
+  await grants.noteRuntime(front.hostId, { projectId, runtimeId })
+  await expect(open()).rejects.toMatchObject({ code: 'forbidden' })
+  await grants.noteRuntime(other.hostId, { projectId, runtimeId })
+  expect(await open()).toHaveProperty('value')
+  const granted = store.db.selectFrom('worker_grants').select('subject_id').where('host_id', '=', other.hostId)
+  expect((await granted.execute()).map(({ subject_id }) => subject_id).sort()).toEqual(
+    [runtimeId, held.secretId].sort(),
+  )
 })
 
 test('a deleted secret is given to nobody', async () => {

@@ -150,6 +150,39 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     expect(await attack(`${released} RETURNING runtime_id`)).toEqual([{ runtime_id: own }])
   })
 
+  test('gives a runtime the secrets alone that a front has granted, or that another runtime of it has', async () => {
+    const { projectId } = database
+    const [granted, unheld] = [makeId('secret'), makeId('secret')]
+    for (const id of [granted, unheld])
+      await owner(`INSERT INTO secrets (secret_id, project_id, name, env_name, inside, hosts_json, version, created_at, updated_at)
+        VALUES ('${id}', '${projectId}', '${id}', 'TOKEN', 0, '[]', 1, 1, 1)`)
+    const give = (secretId: string, runtimeId = own) =>
+      attack(`INSERT INTO runtime_secrets VALUES ('${runtimeId}', '${projectId}', '${secretId}', NULL, 0)`)
+    const grant = (endsAt: number) =>
+      `INSERT INTO worker_grants VALUES ('${mine}', '${granted}', '${projectId}', ${endsAt})
+        ON CONFLICT (host_id, subject_id) DO UPDATE SET ends_at = ${endsAt}`
+    expect(await give(granted)).toBe(forbidden)
+    expect(await attack(grant(Date.now() + 60_000))).toBe(forbidden)
+    await owner(grant(1))
+    expect(await give(granted)).toBe(forbidden)
+    await owner(grant(Date.now() + 60_000))
+    expect(await give(unheld)).toBe(forbidden)
+    expect(await give(granted, others)).toBe(forbidden)
+    expect(await give(granted)).toEqual([])
+    expect(await attack(`UPDATE runtime_secrets SET secret_id = '${unheld}'`)).toBe(forbidden)
+    expect(await attack('DELETE FROM runtime_secrets')).toBe(forbidden)
+    await owner(grant(1))
+    const child = makeId('runtime')
+    await attack(runtimeOf({ id: child, projectId, hostId: mine }))
+    expect(await give(granted, child)).toEqual([])
+    expect(await give(unheld, child)).toBe(forbidden)
+  })
+
+  test('brings no runtime back that has ended', async () => {
+    await owner(`UPDATE runtimes SET state = 'terminated', ended_at = 1 WHERE runtime_id = '${own}'`)
+    expect(await attack(`UPDATE runtimes SET state = 'running', ended_at = NULL RETURNING runtime_id`)).toEqual([])
+  })
+
   test('makes runtimes for itself, in projects that it serves', async () => {
     const { projectId } = database
     const made = (facts: { projectId: string; hostId: string | null }) =>

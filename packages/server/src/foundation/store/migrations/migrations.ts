@@ -26,6 +26,7 @@ import { workerErrands } from './0027-worker-errands.ts'
 import { workers } from './0028-workers.ts'
 import { fleetBuilds } from './0029-fleet-builds.ts'
 import { workerOffers } from './0030-worker-offers.ts'
+import { workerGrants } from './0032-worker-grants.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -61,4 +62,5 @@ export const migrations: readonly string[] = [
   fleetBuilds,
   workers,
   workerOffers,
+  workerGrants,
 ]

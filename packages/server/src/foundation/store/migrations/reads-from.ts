@@ -10,4 +10,7 @@ export const readsFrom: Readonly<Record<number, number>> = {
   26: 24,
   // An older daemon would believe what a worker says of its callers.
   27: 27,
+  // An older front would not let a worker take a runtime, and not give it a secret.
+  28: 28,
+  29: 29,
 }
