@@ -47,10 +47,12 @@ import { keepMoves } from './moves/keep-moves.ts'
 import { moveVerbs, resumeElsewhere } from './moves/move-verbs.ts'
 import { takeFor } from './moves/take-for.ts'
 import { joinAddress } from './peers/peer-directory.ts'
+import { Unreachable } from './peers/peer-links.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
 import { type AskedOfFronts, askedOfFronts } from './trust/asked-of-fronts.ts'
+import { RelayedQuestions } from './trust/relayed-questions.ts'
 import { trustVerbs } from './trust/trust-verbs.ts'
 import { WorkerErrands } from './trust/worker-errands.ts'
 import { WorkerGrants } from './trust/worker-grants.ts'
@@ -178,6 +180,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const errands = new WorkerErrands(permitParts)
   const grants = new WorkerGrants(permitParts)
   let peers: OpenPeers | null = null
+  // A worker asks no other worker: a front passes the question on, if its subject is this host's.
+  const relayed = side === null ? null : new RelayedQuestions(side.fronts)
+  const asker = () => relayed ?? peers
   let stored: StoredArtifacts | null = null
   let objects: ArtifactObjects | null = null
   let artifacts: FleetArtifacts | null = null
@@ -226,13 +231,17 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     keepMoves: (service) =>
       keepMoves(service, {
         beatMs: times.beatMs,
-        resumeElsewhere: resumeElsewhere(service, { owners, peers: () => peers }),
+        resumeElsewhere: resumeElsewhere(service, { owners, peers: asker }),
         builds: new QueuedBuilds(service, () => peers),
       }),
     leave: async () => {
       await inTime(ended, leaveMs)
     },
     openPeers: async (service, places) => {
+      const ask: OpenPeers['ask'] = async (...asked) => {
+        if (peers === null) throw new Unreachable('this host opens its connections')
+        return peers.ask(...asked)
+      }
       peers = await openPeers(service, {
         own: lease,
         directory,
@@ -243,7 +252,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
           ...buildVerbs(service),
           ...usageVerbs(service),
           ...runningVerb(service.records),
-          ...trustVerbs(service, { errands, grants }),
+          ...trustVerbs(service, { errands, grants, ask }),
         },
         take: (owned) => takeFor(service, owned),
         address,
@@ -261,11 +270,11 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
         joins: joinsOf(service),
       })
       artifacts?.fetchWith(peers.fetcher)
-      service.forkHosts.makeChild = childrenElsewhere(service, () => peers)
+      service.forkHosts.makeChild = childrenElsewhere(service, asker)
       service.usage.elsewhere = usageElsewhere(service, () => peers)
       service.builds.otherHosts.readContext = peers.readContext
       service.builds.otherHosts.cancel = cancelElsewhere(service, () => peers)
-      service.records.askRunner = askRunnerBy(() => peers)
+      service.records.askRunner = askRunnerBy(asker)
       return peers
     },
     becomeReady: async (peerPort, { describe, classId }) => {

@@ -159,20 +159,22 @@ async function startOn(
   return host
 }
 
+/** Lets a test find the master keys of a front by an open store over the same database. */
+export function shareKeys(from: SharedStore, store: Store): void {
+  const keyDir = keyDirs.get(from)
+  if (keyDir !== undefined) keyDirs.set(store, keyDir)
+}
+
 /** Returns the authority of the fleet over a store. A front has to start first. */
-export async function authorityOf(store: Store, shared: SharedStore = store): Promise<CertifiedKey> {
-  const keyDir = keyDirs.get(shared)
+export async function authorityOf(store: Store): Promise<CertifiedKey> {
+  const keyDir = keyDirs.get(store)
   if (keyDir === undefined) throw new Error('a front has to start first')
   return openPeerAuthority(sealedPlace(store, await openMasterKeys(keyDir, { now: Date.now() })))
 }
 
 /** Returns the certificate of a worker, as a front signs it. */
-export async function workerCertificate(
-  store: Store,
-  hostId: string,
-  shared: SharedStore = store,
-): Promise<HostCertificate> {
-  const authority = await authorityOf(store, shared)
+export async function workerCertificate(store: Store, hostId: string): Promise<HostCertificate> {
+  const authority = await authorityOf(store)
   const sign = () => signHostCertificate(authority, hostId, 'worker')
   return HostCertificate.keep({ trust: 'worker', sign, log: keepingLog().log })
 }

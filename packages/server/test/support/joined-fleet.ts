@@ -6,7 +6,7 @@ import { makeJoinToken } from '../../src/fleet/trust/join-tokens.ts'
 import { openWorker } from '../../src/fleet/trust/worker-identity.ts'
 import { openStore, type Store } from '../../src/foundation/store/open-store.ts'
 import { FakeObjects } from './fake-artifacts.ts'
-import { authorityOf, type HostOptions, pass, startHost, type TestHost } from './fleet.ts'
+import { authorityOf, type HostOptions, pass, shareKeys, startHost, type TestHost } from './fleet.ts'
 import { patience } from './moving-fleet.ts'
 import { startCluster } from './postgres-cluster.ts'
 
@@ -18,17 +18,24 @@ export interface JoinedFleet {
   readonly workers: readonly TestHost[]
 }
 
-/** Starts a front, and workers as their daemons start: each has a database role of its own. */
-export async function startJoinedFleet(count: number, optionsOf: HostOptions = {}): Promise<JoinedFleet> {
+/**
+ * Starts a front, and workers as their daemons start: each has a database role of its own.
+ * `optionsOf` gives each worker its options.
+ */
+export async function startJoinedFleet(
+  count: number,
+  optionsOf: (at: number) => HostOptions = () => ({}),
+): Promise<JoinedFleet> {
   const cluster = await startCluster()
   onTestFinished(() => cluster[Symbol.asyncDispose]())
   const place = { url: cluster.url('postgres') }
   const objects = new FakeObjects()
-  const front = await startHost(place, { ...optionsOf, role: 'front', objects })
+  const front = await startHost(place, { role: 'front', objects })
   const store = await openStore({ type: 'postgres', ...place, fleet: true }, () => undefined)
   onTestFinished(() => store.close())
+  shareKeys(place, store)
   const fronts = [`127.0.0.1:${front.server.server.peerPort}`]
-  const { certificatePem: ca } = await authorityOf(store, place)
+  const { certificatePem: ca } = await authorityOf(store)
   const { id, secret } = await makeJoinToken({ store, now: Date.now }, { ttlMs: 60_000, uses: 'until it ends' })
   const joins: HostOptions['join'] = async ({ hostId, stateDir }) => {
     const tokenFile = join(stateDir, 'token')
@@ -37,7 +44,7 @@ export async function startJoinedFleet(count: number, optionsOf: HostOptions = {
   }
   const workers: TestHost[] = []
   while (workers.length < count)
-    workers.push(await startHost(place, { ...optionsOf, role: 'worker', objects, join: joins }))
+    workers.push(await startHost(place, { ...optionsOf(workers.length), role: 'worker', objects, join: joins }))
   const hosts = [front, ...workers]
   const waiting = store.db.selectFrom('hosts').select('host_id').where('state', '=', 'joining')
   await vi.waitUntil(async () => (await waiting.execute()).length === 0, patience)

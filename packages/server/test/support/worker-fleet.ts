@@ -35,7 +35,7 @@ export async function startWorkerFleet({ fronts: most = 1, workers: count = 1 } 
  * Returns what a stranger can do with the certificate of a worker: ask a host anything. Resolves
  * with the answer, and rejects with the error of the host.
  */
-export async function strangerAs({ store }: WorkerFleet, { hostId }: Pick<TestHost, 'hostId'>) {
+export async function strangerAs({ store }: Pick<WorkerFleet, 'store'>, { hostId }: Pick<TestHost, 'hostId'>) {
   const certificate = await workerCertificate(store, hostId)
   const directory = {
     find: async (id: string) => {

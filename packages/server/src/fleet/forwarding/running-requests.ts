@@ -3,10 +3,8 @@ import { inTime } from '../../foundation/async/in-time.ts'
 import type { AskRunner, RecordState } from '../../tenancy/idempotency/record-state.ts'
 import { Unreachable } from '../peers/peer-links.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
+import { runningPath } from '../peers/verb-paths.ts'
 import type { OpenPeers } from './open-peers.ts'
-
-/** The path of the question whether a host runs a request with an `Idempotency-Key`. */
-const runningPath = '/peer/running'
 
 /** The time for the answer, with a new connection, in milliseconds. */
 const askTimeoutMs = 2_000

@@ -15,9 +15,7 @@ import type { Runtimes } from '../../runtimes/runtimes.ts'
 import type { OpenPeers } from '../forwarding/open-peers.ts'
 import { Unreachable } from '../peers/peer-links.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
-
-/** The path of the request to make a child of a fork. */
-const childPath = '/peer/child'
+import { childPath } from '../peers/verb-paths.ts'
 
 /** The time for another host to make a child, in milliseconds. It fetches the checkpoint first. */
 const childTimeoutMs = 600_000

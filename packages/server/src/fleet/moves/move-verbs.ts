@@ -6,10 +6,8 @@ import type { Runtimes } from '../../runtimes/runtimes.ts'
 import type { OpenPeers } from '../forwarding/open-peers.ts'
 import type { RowOwners } from '../forwarding/row-owners.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
+import { takePath } from '../peers/verb-paths.ts'
 import type { ResumeElsewhere } from './move-away.ts'
-
-/** The path of the request to take a paused runtime. */
-const takePath = '/peer/take'
 
 /** The time for another host to take a runtime, in milliseconds. Its resume goes on afterwards. */
 const takeTimeoutMs = 30_000

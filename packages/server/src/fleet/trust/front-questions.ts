@@ -64,6 +64,27 @@ export class FrontQuestions {
     throw unavailable(last)
   }
 
+  /**
+   * Asks the first front that gets the question: it may have an effect. Throws the error of the
+   * front, and `Unreachable` if none gets it.
+   */
+  async askOnce({
+    path,
+    projectId,
+    question,
+    signal,
+  }: Omit<FrontQuestion, 'answerMs'> & { readonly signal: AbortSignal }): Promise<unknown> {
+    for (const hostId of this.#inOrder(projectId)) {
+      try {
+        return await askPeer(this.#parts.links, hostId, { path, question, signal })
+      } catch (error) {
+        if (!(error instanceof Unreachable)) throw error
+        this.#parts.log.warn({ err: error, host_id: hostId, path }, 'a front was not reached by this worker')
+      }
+    }
+    throw new Unreachable('this worker knows no front that answers')
+  }
+
   #inOrder(projectId: string): readonly string[] {
     const fronts = this.#parts.fronts()
     const sender = this.#senders.get(projectId)

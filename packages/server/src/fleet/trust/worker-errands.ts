@@ -85,6 +85,17 @@ export class WorkerErrands {
       .onConflict((conflict) => conflict.columns(['runtime_id', 'host_id']).doUpdateSet(row))
       .execute()
   }
+
+  /** Ends the offer of a runtime. */
+  async withdraw(hostId: string, runtimeId: string): Promise<void> {
+    const { store, isWorker } = this.#parts
+    if (!isWorker(hostId)) return
+    await store.db
+      .deleteFrom('worker_offers')
+      .where('runtime_id', '=', runtimeId)
+      .where('host_id', '=', hostId)
+      .execute()
+  }
 }
 
 /** Removes the errands, the offers and the grants that are over. */

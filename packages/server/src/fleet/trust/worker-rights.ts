@@ -12,6 +12,15 @@ const makesBaseTemplates = `EXISTS (
 /** The paused runtimes without an owner that a front lets it take. */
 const offered = `(host_id IS NULL AND state = 'paused' AND runtime_id IN (SELECT holt_worker_offers()))`
 
+/** The runtimes that a front has sent it, to take them or to make their children. */
+const sent = 'runtime_id IN (SELECT holt_worker_offers())'
+
+/** The rights to what hangs on its runtimes. It reads that of runtimes that a front has sent it. */
+const hangsOnRuntimes = {
+  ...everything(ofOwnRuntime),
+  select: { columns: 'all', rows: `${ofOwnRuntime} OR ${sent}` },
+} as const
+
 /** The templates that a worker sees: those of the projects that it serves, and Holt's own. */
 const seenTemplates = `${served} OR project_id = '${systemProjectId}'`
 
@@ -56,7 +65,7 @@ export const workerRights: RightsByTable = {
     // A runtime that it has released is read once more: by the change that releases it.
     select: {
       columns: 'all',
-      rows: `${own} OR ${offered} OR (host_id IS NULL AND near_host_id = (SELECT holt_worker_host()))`,
+      rows: `${own} OR ${sent} OR (host_id IS NULL AND near_host_id = (SELECT holt_worker_host()))`,
     },
     insert: { columns: 'all', rows: `${own} AND ${served}` },
     update: {
@@ -74,12 +83,12 @@ export const workerRights: RightsByTable = {
   },
   known_runtimes: { select: { columns: 'all', rows: served } },
   known_keys: { select: { columns: 'all', rows: served } },
-  runtime_networks: everything(ofOwnRuntime),
+  runtime_networks: hangsOnRuntimes,
   runtime_secrets: {
-    select: { columns: 'all', rows: ofOwnRuntime },
+    select: hangsOnRuntimes.select,
     insert: { columns: 'all', rows: `${ofOwnRuntime} AND secret_id IN (SELECT holt_worker_secrets())` },
   },
-  runtime_addresses: everything(ofOwnRuntime),
+  runtime_addresses: hangsOnRuntimes,
   decisions: everything(ofOwnRuntime),
   pool_members: everything(own),
   snapshots: {

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { makeId } from '@holt/protocol'
 import { describe, expect, test, vi } from 'vitest'
 import { ended, FakeBuilder } from '../../support/fake-builder.ts'
 import { hostRow, pass, type TestHost } from '../../support/fleet.ts'
@@ -15,7 +16,8 @@ import {
   pauseAt,
   rowOf,
 } from '../../support/moving-fleet.ts'
-import { hasPostgres } from '../../support/postgres-cluster.ts'
+import { ask, hasPostgres } from '../../support/postgres-cluster.ts'
+import { strangerAs } from '../../support/worker-fleet.ts'
 
 /** Returns the worker that has a runtime, and the other one. */
 async function ownerOf(fleet: JoinedFleet, id: string): Promise<readonly [TestHost, TestHost]> {
@@ -81,8 +83,81 @@ describe.skipIf(!hasPostgres())('a front and workers with roles of their own', (
     expect(failures([front, ...workers])).toEqual([])
   })
 
+  test('a worker that is drained gives its runtimes to the other', async () => {
+    const fleet = await startJoinedFleet(2)
+    const { front, workers } = fleet
+    const id = await makeWithFile(front, { network_policy: { allow: [{ host: 'example.com' }] } })
+    const [first, second] = await ownerOf(fleet, id)
+    await wish(fleet, first, 'drain', 'cordoned')
+    await vi.waitUntil(async () => (await rowOf(fleet, id)).host_id === second.hostId, patience)
+    await vi.waitUntil(async () => (await rowOf(fleet, id)).state === 'running', patience)
+    await expectFile(front, id)
+    expect(failures([front, ...workers])).toEqual([])
+  })
+
+  test('children for which a worker has no room are made at the other, which cannot take the parent later', async () => {
+    const free: (number | null)[] = [null, null]
+    const fleet = await startJoinedFleet(2, (at) => ({ freeMemoryMiB: async () => free[at] ?? null }))
+    const { front, workers, store } = fleet
+    const secret = { name: 'token', value: 'of the parent', hosts: ['api.example.com'] }
+    expect((await front.server.ask('POST', '/v1/agents/secret', { json: secret })).status).toBe(201)
+    const policy = { network_policy: { allow: [{ host: 'api.example.com' }] } }
+    const id = await makeWithFile(front, { ...policy, secrets: ['token'] })
+    const [owner, other] = await ownerOf(fleet, id)
+    free[workers.indexOf(owner)] = 1
+    const forked = await front.server.ask('POST', `${path}/${id}/fork`, { json: { count: 2 } })
+    expect(forked.status).toBe(201)
+    for (const { runtime, error } of forked.json.data) {
+      expect(error).toBeNull()
+      const { runtime_id: child } = runtime
+      expect((await rowOf(fleet, child)).host_id).toBe(other.hostId)
+      expect(await inside(front.server).read(child, '/workspace/a')).toBe(`content of ${id}`)
+      expect(await other.gateway.of(child)?.options.secrets?.[0]?.value()).toMatchObject({ value: 'of the parent' })
+    }
+    const offered = await store.db.selectFrom('worker_offers').select(['runtime_id', 'host_id']).execute()
+    expect(offered.filter(({ host_id }) => host_id === other.hostId)).toEqual([])
+    expect(failures([front, ...workers])).toEqual([])
+  })
+
+  test('a front passes no question of a worker on about a runtime that is not its own', async () => {
+    const fleet = await startJoinedFleet(2)
+    const { front, store } = fleet
+    const id = await makeWithFile(front)
+    const [owner, other] = await ownerOf(fleet, id)
+    const { project_id: projectId } = await rowOf(fleet, id)
+    const asOther = await strangerAs(fleet, other)
+    const relay = (path: string, question: object) =>
+      asOther(front, '/peer/relay', { hostId: other.hostId, path, question })
+    const child = { projectId, parentId: id, id: 'rt1', checkpointId: 'cp1', checkpointBytes: 1, request: {} }
+    await expect(relay('/peer/child', child)).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(relay('/peer/take', { projectId, runtimeId: id })).rejects.toMatchObject({ code: 'forbidden' })
+    const elsewhere = { projectId: makeId('project'), key: 'key' }
+    await expect(relay('/peer/running', elsewhere)).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(relay('/peer/release', { projectId, runtimeId: id })).rejects.toThrow()
+    await pauseAt(front, id)
+    await belongsToNone(fleet, id)
+    await expect(relay('/peer/take', { projectId, runtimeId: id })).rejects.toMatchObject({ code: 'forbidden' })
+    expect(await store.db.selectFrom('worker_offers').selectAll().execute()).toEqual([])
+    // A direct question of a worker to another one is refused.
+    await expect(asOther(owner, '/peer/take', { projectId, runtimeId: id })).rejects.toThrow()
+    expect((await rowOf(fleet, id)).host_id).toBeNull()
+  })
+
+  test('a worker claims no paused runtime that no front has sent it', async () => {
+    const fleet = await startJoinedFleet(2)
+    const { front } = fleet
+    const id = await makeWithFile(front)
+    const [, other] = await ownerOf(fleet, id)
+    await pauseAt(front, id)
+    await belongsToNone(fleet, id)
+    const { databaseUrl } = JSON.parse(await readFile(join(other.server.stateDir, 'worker.json'), 'utf8')).joined
+    const claim = `UPDATE runtimes SET host_id = '${other.hostId}', host_epoch = 1 WHERE runtime_id = '${id}' RETURNING 1`
+    expect(await ask(databaseUrl, claim)).toEqual([])
+    expect((await rowOf(fleet, id)).host_id).toBeNull()
+  })
+
   test('a build runs on a worker, and both workers start its template', async () => {
-    const fleet = await startJoinedFleet(2, { builder: new FakeBuilder() })
+    const fleet = await startJoinedFleet(2, () => ({ builder: new FakeBuilder() }))
     const { front, workers } = fleet
     const json = { name: 'built', dockerfile: 'FROM scratch' }
     const made = await front.server.ask('POST', '/v1/agents/template/build', { json })
@@ -103,7 +178,7 @@ describe.skipIf(!hasPostgres())('a front and workers with roles of their own', (
     const [worker] = fleet.workers as [TestHost]
     const id = await makeWithFile(front)
     const { url } = worker.server.server
-    const ask = (at: string, init: RequestInit = {}) =>
+    const visit = (at: string, init: RequestInit = {}) =>
       fetch(`${url}${at}`, { ...init, headers: { authorization: `Bearer ${front.server.server.adminKey}` } })
     const paths = [
       '/v1/agents/runtime',
@@ -115,11 +190,11 @@ describe.skipIf(!hasPostgres())('a front and workers with roles of their own', (
       '/openapi.json',
     ]
     for (const at of [...paths, '/nothing', `${path}/${id}/ports/3000/proxy/`]) {
-      const answer = await ask(at)
+      const answer = await visit(at)
       const { error } = (await answer.json()) as { error: { code: string; details: object } }
       expect([at, answer.status, error.code, error.details]).toEqual([at, 503, 'unavailable', { reason: 'worker' }])
     }
-    expect((await ask(`${path}/${id}`, { method: 'DELETE' })).status).toBe(503)
+    expect((await visit(`${path}/${id}`, { method: 'DELETE' })).status).toBe(503)
     expect(
       await firstLine(
         url,
