@@ -32,12 +32,16 @@ export const drawnFiles: Readonly<Record<DrawnList, readonly string[]>> = {
     ...inPackage('object-store', ['s3-store']),
     ...inPackage('server', [
       ...['fleet/artifacts/artifact-fetcher', 'fleet/artifact-rows/artifacts-travel'],
+      ...['fleet/builds/builds-of-a-fleet', 'fleet/e2b/e2b-builds', 'fleet/master-keys/rotation'],
       ...['fleet/forwarding/forwarded-routes', 'fleet/forwarding/forwarded-upgrades'],
-      ...['fleet/forwarding/lost-owners', 'fleet/forwarding/messages-of-others'],
+      ...['fleet/forwarding/huge-transfers', 'fleet/forwarding/lost-owners'],
+      ...['fleet/forwarding/messages-of-others', 'fleet/forwarding/same-key-at-many-hosts'],
       ...['fleet/forwarding/two-versions', 'fleet/forwarding/whole-fleet'],
-      ...['fleet/hosts/verdict', 'fleet/moves/drain', 'fleet/moves/drain-of-many', 'fleet/moves/lost-pauses'],
+      ...['fleet/hosts/verdict', 'fleet/moves/drain', 'fleet/moves/drain-of-many', 'fleet/moves/full-hosts'],
+      'fleet/moves/lost-pauses',
       ...['fleet/moves/moves.property', 'fleet/moves/paused-runtimes', 'fleet/placement/placed-creates'],
       ...['fleet/rounds/rounds', 'fleet/stored-artifacts/stored-artifacts'],
+      ...['fleet/trust/joined-workers', 'fleet/trust/secrets-of-workers'],
     ]),
   ],
   others: [
