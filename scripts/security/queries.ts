@@ -31,6 +31,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'builds/evict-copies.ts': [3, 'the disk of a host has copies for every project'],
   'fleet/artifact-rows/store-existing.ts': [2, 'a host has artifacts of every project'],
   'fleet/trust/worker-errands.ts': [2, 'the end of offers and grants to workers, in every project'],
+  'fleet/artifacts/may-read-context.ts': [1, 'another host names the context, and its project decides'],
   'fleet/hosts/start-host.ts': [1, 'a host has runtimes of every project'],
   'fleet/kubernetes/node-guard.ts': [1, 'a host has runtimes of every project'],
   'fleet/hosts/judge-runtimes.ts': [2, 'a verdict is about rows of a host, of every project'],

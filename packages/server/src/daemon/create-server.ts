@@ -208,12 +208,12 @@ async function openDistricts(
   const outside = fleet === null ? known : { ...known, gateway: fleet.guardGateway(known.gateway) }
   const tenancy = openTenancy(foundation, { eventNotifier, dialWebhook: outside.dialWebhook, failureRate })
   const artifacts = options.artifacts ?? (await openArtifacts(foundation, options, fleet))
-  const { secretValue, recordKeys = null } = fleet?.asked ?? {}
+  const { secretValue, runtimeTokens, recordKeys = null } = fleet?.asked ?? {}
   tenancy.records.askKeys = recordKeys
   const resources = openResources(tenancy, { artifacts, outside, agentTemplates, secretValue })
   const runtimes = openRuntimes(resources)
   const builds = openBuilds(runtimes, { builder: builder ?? realBuilder(config, outside), gateway: outside.gateway })
-  const service: Api = openInside(builds, { portSecret, portLimits })
+  const service: Api = openInside(builds, { portSecret, portLimits, runtimeTokens })
   registerGauges(service)
   return { service, fleet, listensAt }
 }
@@ -231,8 +231,8 @@ async function openArtifacts(
 }
 
 /**
- * Returns the secret that signs tokens for ports. A worker has none. It gets a random one, whose
- * tokens are worth nothing.
+ * Returns the secret that signs tokens for ports. A worker has none, and fronts make its tokens. It
+ * gets a random secret, by which no token is valid.
  */
 async function portSecretOf({ config, log, masterKeys }: Foundation, fleet: Fleet | null): Promise<Buffer> {
   if (masterKeys === null) return randomBytes(32)

@@ -262,6 +262,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
           await errands.permit(to, projectId)
           if (isChosen === true) await errands.offer(to, id)
         },
+        // The role of a worker does not read whom others serve.
+        ...(side === null ? { serves: (other: string, projectId: string) => errands.has(other, projectId) } : {}),
         noteCreate: (to, projectId, create) => grants.noteCreate(to, projectId, create),
         identity: side?.identity ?? null,
         noteSender: (projectId, from) => side?.fronts.noteSender(projectId, from),

@@ -3,7 +3,6 @@ import { moment } from '../../foundation/store/moment.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { dayMs } from '../../foundation/time/day.ts'
 import { type Answer, type Call, within } from '../../foundation/wire/call.ts'
-import { makePortToken } from '../../inside/ports/port-token.ts'
 import { openGuest } from '../../runtimes/links/open-guest.ts'
 import { changeSetting, type PortSetting, publicPorts, settingOf } from '../../runtimes/state/port-settings.ts'
 import type { Api, Handlers } from '../api.ts'
@@ -73,10 +72,10 @@ async function present(
   const expiresAtSecs = Math.floor(service.now() / 1000) + expiresInSecs
   const runtimeId = row.runtime_id as Port['runtime_id']
   const { keyId, keyVersion } = caller
-  const grant = { runtimeId, port, generation, keyId, keyVersion, expiresAtSecs }
+  const grant = { projectId: row.project_id, runtimeId, port, generation, keyId, keyVersion, expiresAtSecs }
   const { token, expiresAt } = isOnce
-    ? service.onceTokens.make({ ...grant, projectId: row.project_id })
-    : { token: makePortToken(service.portSecret, grant), expiresAt: expiresAtSecs * 1000 }
+    ? service.onceTokens.make(grant)
+    : { token: await service.runtimeTokens.port(grant), expiresAt: expiresAtSecs * 1000 }
   const json: Port = {
     runtime_id: runtimeId,
     port,

@@ -32,7 +32,7 @@ export async function createSandbox(
   })
   const egress = { asked: body.allow_internet_access ?? null, given: request.network_policy !== null }
   service.log.info({ runtime_id: row.runtime_id, mode: config.egress, egress }, 'a client of E2B made a sandbox')
-  return { status: 201, json: presentSandbox(service, row) }
+  return { status: 201, json: await presentSandbox(service, row) }
 }
 
 /** Returns the runtime that a create asks for. Throws if the service does not grant it. */

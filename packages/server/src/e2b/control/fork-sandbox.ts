@@ -35,5 +35,5 @@ async function childOf(service: Api, projectId: string, { runtime, error }: Fork
     return { error: { code: statusOf(code as Parameters<typeof statusOf>[0]), message } }
   }
   const row = await findRuntime(service, { projectId, runtimeId: runtime.runtime_id })
-  return { sandbox: presentSandbox(service, row) }
+  return { sandbox: await presentSandbox(service, row) }
 }

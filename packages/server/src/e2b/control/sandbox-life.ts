@@ -35,12 +35,12 @@ export async function connectSandbox(
   const found = await findLive(service, ref)
   if (found.state !== 'running') await service.transitions.settled(ref.runtimeId)
   const before = await setDeadline(service, ref, { timeoutSecs, onlyLonger: true })
-  if (before.state === 'running') return { status: 200, json: presentSandbox(service, before) }
+  if (before.state === 'running') return { status: 200, json: await presentSandbox(service, before) }
   if (body.memory === false) await loseMemory(service, ref)
   await resumeRuntime(service, ref)
   // A resume that had begun before the life was set counts from its own.
   const row = await setDeadline(service, ref, { timeoutSecs, onlyLonger: true })
-  return { status: 201, json: presentSandbox(service, row) }
+  return { status: 201, json: await presentSandbox(service, row) }
 }
 
 /** Resumes a paused sandbox, as old clients do. */
@@ -53,7 +53,7 @@ export async function resumeSandbox({ service, body, ref }: ControlCall<ConnectS
   await setDeadline(service, ref, { timeoutSecs: body.timeout ?? resumeTimeoutSecs, onlyLonger: false, onTimeout })
   if (body.memory === false) await loseMemory(service, ref)
   const row = await resumeRuntime(service, ref)
-  return { status: 201, json: presentSandbox(service, row) }
+  return { status: 201, json: await presentSandbox(service, row) }
 }
 
 /** Pauses a sandbox with its memory, or with `memory: false` its files alone. */

@@ -12,11 +12,11 @@ import {
 import type { Api } from '../../api/api.ts'
 import type { RequestAccounts } from '../../api/http/request-accounts.ts'
 import { clientAddress } from '../../foundation/request/client-address.ts'
+import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
 import { auditCall } from '../answers/audit-call.ts'
 import type { E2bRequest } from '../answers/e2b-request.ts'
 import { findSandbox } from '../sandbox/find-sandbox.ts'
-import { isSandboxToken, sandboxToken } from '../sandbox/sandbox-token.ts'
 import { beginVisit } from '../sandbox/sandbox-visit.ts'
 import { findSigned } from './find-signed.ts'
 import { insideOf } from './open-inside.ts'
@@ -101,7 +101,7 @@ export async function admitToSandbox(service: Api, { asked, route, sandboxId }: 
   const row = sandboxId === null ? null : await findSandbox(service, sandboxId)
   const text = request.headers['x-access-token']
   const hasToken =
-    row !== null && typeof text === 'string' && isSandboxToken(service.portSecret, 'envd', { holder: row, text })
+    row !== null && typeof text === 'string' && isSameSecret(await service.runtimeTokens.sandbox('envd', row), text)
   const admission = admissionOf(route)
   if (row !== null && hasToken) return { row, by: 'token' }
   if (row !== null && admission === 'none') return { row, by: 'nothing' }
@@ -121,7 +121,7 @@ async function findBySignature(
   // A trial of all tokens is work that a stranger causes.
   if (named === null) service.rates.requireFewFailures(clientAddress(request))
   const row = named ?? (signature === null ? undefined : await findSigned(service, { signature, address }))
-  const token = row === undefined ? '' : sandboxToken(service.portSecret, 'envd', row)
+  const token = row === undefined ? '' : await service.runtimeTokens.sandbox('envd', row)
   // No runtime: no token could have made the signature.
   if (row === undefined && signature !== null) throw new ConnectError('unauthenticated', 'invalid signature')
   requireSignature(signature, address, { token, nowMs: service.now() })

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isSignature, isSigned, type SignedAddress } from '@holt/e2b'
 import type { Api } from '../../api/api.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
-import { sandboxToken } from '../sandbox/sandbox-token.ts'
+import { sandboxToken } from '../../inside/ports/sandbox-token.ts'
 
 /**
  * The maximum number of runtimes whose tokens are tried, and those of one turn of the event loop.

@@ -11,9 +11,9 @@ import type { PortWay } from '../../inside/ports/enter-port.ts'
 import { takeCredentials } from '../../inside/ports/port-credentials.ts'
 import { ambiguous } from '../../inside/ports/port-target.ts'
 import { placeOf } from '../../inside/ports/request-place.ts'
+import { isSandboxToken } from '../../inside/ports/sandbox-token.ts'
 import { findSandbox } from '../sandbox/find-sandbox.ts'
 import { sandboxSettingsOf } from '../sandbox/sandbox-settings.ts'
-import { isSandboxToken } from '../sandbox/sandbox-token.ts'
 
 /** The header with the token for the ports of a runtime that are not public, in lower case. */
 const trafficHeader = 'e2b-traffic-access-token'

@@ -16,13 +16,12 @@ import { currentPolicy, networkRow } from '../../resources/network/find-network.
 import { clientTemplateId } from './client-template-id.ts'
 import { presentSize } from './present-size.ts'
 import { sandboxSettingsOf } from './sandbox-settings.ts'
-import { sandboxToken } from './sandbox-token.ts'
 
 /** The end of a runtime without a deadline. Clients need a time. */
 const never = '9999-12-31T23:59:59.000Z'
 
 /** Returns a runtime as create, connect, resume and fork answer it. */
-export function presentSandbox({ portSecret, config }: Api, row: RuntimeRow): Sandbox {
+export async function presentSandbox({ runtimeTokens, config }: Api, row: RuntimeRow): Promise<Sandbox> {
   const settings = sandboxSettingsOf(row)
   return {
     sandboxID: row.runtime_id,
@@ -30,9 +29,9 @@ export function presentSandbox({ portSecret, config }: Api, row: RuntimeRow): Sa
     clientID: clientId,
     envdVersion,
     alias: row.template_name,
-    envdAccessToken: sandboxToken(portSecret, 'envd', row),
+    envdAccessToken: await runtimeTokens.sandbox('envd', row),
     // The ports of a runtime that Holt's own clients made are as private as by Holt's addresses.
-    trafficAccessToken: settings?.publicPorts === false ? sandboxToken(portSecret, 'traffic', row) : null,
+    trafficAccessToken: settings?.publicPorts === false ? await runtimeTokens.sandbox('traffic', row) : null,
     domain: config.e2b?.sandboxDomain ?? null,
   }
 }
@@ -63,12 +62,12 @@ export async function sandboxDetail(
   row: RuntimeRow,
   { scopes }: Pick<Caller, 'scopes'>,
 ): Promise<SandboxDetail> {
-  const { store, portSecret, config } = service
+  const { store, runtimeTokens, config } = service
   const policy = await currentPolicy(store.db, await networkRow(store.db, refOf(row)))
   const network = sandboxSettingsOf(row)?.network ?? null
   return {
     ...listedSandbox(row),
-    ...(hasScopeOf(scopes, 'runtime:write') ? { envdAccessToken: sandboxToken(portSecret, 'envd', row) } : {}),
+    ...(hasScopeOf(scopes, 'runtime:write') ? { envdAccessToken: await runtimeTokens.sandbox('envd', row) } : {}),
     domain: config.e2b?.sandboxDomain ?? null,
     allowInternetAccess: policy === null ? false : reachesInternet(policy.body),
     ...(network === null ? {} : { network }),

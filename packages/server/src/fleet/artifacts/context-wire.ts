@@ -18,13 +18,29 @@ export function isForContext({ headers }: Pick<PeerStream, 'headers'>): boolean 
   return headers[':path']?.startsWith(prefix) === true
 }
 
-/** Answers `GET /peer/context/ID` with the tar of a context. An answer may break off. */
+/** The contexts of a host, for others. */
+interface ServedContexts {
+  readonly paths: BuildPaths
+  /** Returns true if a host may read a context. */
+  readonly mayRead: (contextId: string, asker: Pick<PeerStream, 'hostId' | 'trust'>) => Promise<boolean>
+  readonly log: Log
+}
+
+/**
+ * Answers `GET /peer/context/ID` with the tar of a context. An answer may break off. A host that
+ * may not read the context gets 403.
+ */
 export async function serveContext(
-  { paths, log }: { readonly paths: BuildPaths; readonly log: Log },
-  { hostId, stream, headers }: PeerStream,
+  { paths, mayRead, log }: ServedContexts,
+  { hostId, trust, stream, headers }: PeerStream,
 ): Promise<void> {
   const id = headers[':path']?.slice(prefix.length) ?? ''
   if (!isIdParam('context_id', id)) return stream.respond({ ':status': 404 }, { endStream: true })
+  if (!(await mayRead(id, { hostId, trust }))) {
+    log.warn({ host_id: hostId, context_id: id }, 'a host was refused: the context is not of its projects')
+    if (!stream.destroyed && !stream.closed) stream.respond({ ':status': 403 }, { endStream: true })
+    return
+  }
   const file = createReadStream(paths.context(id))
   file.once('ready', () => {
     if (stream.destroyed || stream.closed) return void file.destroy()

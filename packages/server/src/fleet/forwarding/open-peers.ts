@@ -8,6 +8,7 @@ import { ArtifactFetcher } from '../artifacts/artifact-fetcher.ts'
 import type { ArtifactSource } from '../artifacts/artifact-source.ts'
 import { isForContext, readContext, serveContext } from '../artifacts/context-wire.ts'
 import { FetchMetrics } from '../artifacts/fetch-metrics.ts'
+import { mayReadContext } from '../artifacts/may-read-context.ts'
 import { PeerSource } from '../artifacts/peer-source.ts'
 import { rankPeers } from '../artifacts/rank-peers.ts'
 import { ArtifactServer } from '../artifacts/serve-artifacts.ts'
@@ -62,6 +63,8 @@ export interface FleetParts {
   readonly noteErrand?: NoteErrand
   /** Notes a create that this host sends to another. Default: nobody asks. */
   readonly noteCreate?: NoteCreate
+  /** Returns true if a worker serves a project. Default: none does. */
+  readonly serves?: (hostId: string, projectId: string) => Promise<boolean>
   /** Notes the host that has sent a request of a project. Default: this host asks nobody. */
   readonly noteSender?: (projectId: string, hostId: string) => void
 }
@@ -94,6 +97,7 @@ export async function openPeers(
   const { places = null, guard = () => {}, others = () => [], artifactStore = null } = parts
   const { take = async () => true, verbs = {}, protocol = hostProtocol, joins = null } = parts
   const { noteErrand = null, noteCreate = null, noteSender = () => {}, identity = null } = parts
+  const { serves = async () => false } = parts
   const authority = identity === null ? await openAuthority(service) : null
   const ask: OpenPeers['ask'] = (hostId, path, question, signal) => askPeer(links, hostId, { path, question, signal })
   const certificate = identity?.certificate ?? (await ownCertificate(authority, own.hostId, log))
@@ -101,7 +105,12 @@ export async function openPeers(
   const fetchMetrics = new FetchMetrics(metrics.registry)
   const artifacts = new ArtifactServer({ engine, metrics: fetchMetrics, log })
   const placement = places === null ? null : openPlacement(service, { links, ownFirst: places === 'own' })
-  const contexts = { paths: service.builds.paths, log }
+  const readers = { db: service.store.db, serves }
+  const contexts = {
+    paths: service.builds.paths,
+    mayRead: (id: string, asker: Pick<PeerStream, 'hostId' | 'trust'>) => mayReadContext(readers, id, asker),
+    log,
+  }
   let serve = (connection: Duplex): void => void connection.destroy()
   let listener: PeerListener | null = null
   return {

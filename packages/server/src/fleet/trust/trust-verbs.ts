@@ -4,6 +4,7 @@ import { recordKeyVerbs } from './record-key-verbs.ts'
 import { type RelayParts, relayVerb } from './relay-verbs.ts'
 import { sealedVerbs } from './sealed-verbs.ts'
 import { secretVerbs } from './secret-verbs.ts'
+import { tokenVerbs } from './token-verbs.ts'
 import type { WorkerErrands } from './worker-errands.ts'
 import type { WorkerGrants } from './worker-grants.ts'
 
@@ -20,6 +21,7 @@ export function trustVerbs(service: Inside, permits: Permits): PeerVerbs {
   return {
     ...sealedVerbs({ ...service, masterKeys, ...permits }),
     ...secretVerbs(service),
+    ...tokenVerbs(service),
     ...recordKeyVerbs(service, permits.errands),
     ...relayVerb({ ...service, ...permits }),
   }

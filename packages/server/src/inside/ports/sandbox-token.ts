@@ -6,7 +6,8 @@ import type { RuntimeRow } from '../../foundation/store/tables.ts'
  * The use of a token. `envd`: commands and files. `traffic`: the ports of a runtime that are not
  * public.
  */
-export type TokenUse = 'envd' | 'traffic'
+export const tokenUses = ['envd', 'traffic'] as const
+export type TokenUse = (typeof tokenUses)[number]
 
 /** The parts of a runtime that its tokens depend on. */
 type Holder = Pick<RuntimeRow, 'runtime_id' | 'token_generation'>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { isSandboxToken, sandboxToken } from '../../../src/e2b/sandbox/sandbox-token.ts'
+import { isSandboxToken, sandboxToken } from '../../../src/inside/ports/sandbox-token.ts'
 
 const secret = randomBytes(32)
 const holder = { runtime_id: 'rtaaaaaaaaaaaaaaaaaaaa', token_generation: 0 }
