@@ -118,6 +118,8 @@ CALLS: dict[str, list[Any]] = {
     "listHosts": [AsyncHosts.list],
     "drainHost": [AsyncHosts.drain],
     "loseHost": [AsyncHosts.lose],
+    "createJoinToken": [AsyncHosts.create_join_token],
+    "listJoinTokens": [AsyncHosts.list_join_tokens],
     "updateProject": [AsyncProjects.update],
     "listTemplates": [AsyncTemplates.list],
     "checkDockerfile": [AsyncTemplates.check],

@@ -31,6 +31,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   delivery_not_found: 'The webhook has no delivery with this id.',
   project_not_found: 'The service has no project with this id or name.',
   host_not_found: 'The fleet has no host with this id.',
+  join_token_not_found: 'The fleet has no join token with this id. It may have ended, or been used.',
   path_not_found: 'The path does not exist in the runtime.',
   route_not_found: 'The service has no route with this path.',
   method_not_allowed: 'The route exists, but does not take this method.',

@@ -43,6 +43,7 @@ describe('bash completes', () => {
     ['verbs', 'holt c', ['console', 'create', 'code', 'cp', 'completion']],
     ['verbs of a group', 'holt key ', ['create', 'rotate', 'ls', 'rm']],
     ['verbs of hosts', 'holt host ', ['ls', 'cordon', 'uncordon', 'drain', 'lost', 'forget']],
+    ['verbs of a fleet', 'holt fleet ', ['status', 'join', 'token', 'tokens', 'revoke']],
     ['keys by their names', 'holt key rm c', ['ci']],
     ['options', 'holt run --is', ['--isolation']],
     ['choices of an option', 'holt create --isolation ', ['gvisor', 'container']],
@@ -65,6 +66,12 @@ describe('bash completes', () => {
     ['nothing where nothing can stand', 'holt ls x', []],
   ])('%s', async (_, line, expected) => {
     expect(await offered(line)).toEqual(expected)
+  })
+
+  test('join tokens', async () => {
+    const { hosts } = new Holt({ url: service.url, apiKey: service.key })
+    const { token_id } = await hosts.createJoinToken()
+    expect(await offered('holt fleet revoke j')).toEqual([token_id])
   })
 
   test('runtimes and files in cp', async () => {

@@ -37,6 +37,7 @@ export const errorCatalogue = {
   delivery_not_found: { status: 404, hint: 'List the deliveries of the webhook.' },
   project_not_found: { status: 404, hint: 'List the projects: GET /v1/agents/project.' },
   host_not_found: { status: 404, hint: 'List the hosts: GET /v1/agents/host.' },
+  join_token_not_found: { status: 404, hint: 'List the tokens: GET /v1/agents/join-token.' },
   path_not_found: { status: 404, hint: 'Check the path: list its parent directory.' },
   route_not_found: { status: 404, hint: 'See /docs or /openapi.json for every route.' },
   method_not_allowed: { status: 405, hint: 'Use a method named in the Allow header.' },

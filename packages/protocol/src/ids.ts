@@ -24,6 +24,7 @@ export const idPrefixes = {
   code_run: 'cr',
   code_context: 'cc',
   host: 'ho',
+  join_token: 'jt',
 } as const
 
 /** A kind of id. */
@@ -107,6 +108,7 @@ const idParams = {
   webhook_id: 'webhook',
   delivery_id: 'delivery',
   project_id: 'project',
+  token_id: 'join_token',
 } as const
 
 /**

@@ -1,4 +1,12 @@
-import type { DrainHostInput, Host, HostDrain, LoseHostInput } from '@holt/protocol'
+import type {
+  CreateJoinTokenInput,
+  DrainHostInput,
+  Host,
+  HostDrain,
+  JoinToken,
+  LoseHostInput,
+  NewJoinToken,
+} from '@holt/protocol'
 import { type Paginated, paginate } from './transport/pages.ts'
 import type { CallOptions, Transport } from './transport/transport.ts'
 
@@ -53,5 +61,23 @@ export class Hosts {
   /** Forgets a lost host of a fleet, whose disk does not come back. Its paused runtimes fail. */
   async forget(hostId: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.run('forgetHost', { ...options, params: { host_id: hostId }, twiceIsOnce: true })
+  }
+
+  /**
+   * Makes a token with which workers join the fleet, for `ttl_secs` (default an hour). With `once`
+   * the first join uses it up. Only this answer contains its text.
+   */
+  async createJoinToken(body: CreateJoinTokenInput = {}, options: CallOptions = {}): Promise<NewJoinToken> {
+    return this.#transport.call('createJoinToken', { ...options, json: body, idempotencyKey: crypto.randomUUID() })
+  }
+
+  /** Lists the join tokens that have not ended, newest first, without their secrets. */
+  listJoinTokens(options: CallOptions = {}): Paginated<JoinToken> {
+    return paginate(() => this.#transport.call('listJoinTokens', options))
+  }
+
+  /** Revokes a join token. Workers that have joined with it stay. */
+  async revokeJoinToken(tokenId: string, options: CallOptions = {}): Promise<void> {
+    await this.#transport.run('revokeJoinToken', { ...options, params: { token_id: tokenId } })
   }
 }

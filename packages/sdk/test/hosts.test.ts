@@ -23,3 +23,16 @@ test('a host is changed by its id', async () => {
   const calls = service.calls.slice(-5)
   expect(calls.map(({ route }) => route)).toEqual(['cordonHost', 'uncordonHost', 'drainHost', 'loseHost', 'forgetHost'])
 })
+
+test('a join token is made, listed without its text, and revoked', async () => {
+  const service = await startTestService()
+  onTestFinished(() => service.close())
+  const { hosts } = new Holt({ url: service.url, apiKey: service.key })
+  const { token, ...row } = await hosts.createJoinToken({ ttl_secs: 60, once: true })
+  expect(token).toBe('holt-join-1.secret')
+  expect(row).toMatchObject({ once: true, uses: 0 })
+  expect(await hosts.listJoinTokens().all()).toEqual([row])
+  await hosts.revokeJoinToken(row.token_id)
+  expect(await hosts.listJoinTokens().all()).toEqual([])
+  await expect(hosts.revokeJoinToken(row.token_id)).rejects.toMatchObject({ code: 'join_token_not_found' })
+})

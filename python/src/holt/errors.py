@@ -443,6 +443,14 @@ class HostNotFound(ApiError):
     default_hint = "List the hosts: GET /v1/agents/host."
 
 
+class JoinTokenNotFound(ApiError):
+    """The error `join_token_not_found`."""
+
+    default_code = "join_token_not_found"
+    default_status = 404
+    default_hint = "List the tokens: GET /v1/agents/join-token."
+
+
 class PathNotFound(ApiError):
     """The error `path_not_found`."""
 

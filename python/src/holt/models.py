@@ -90,6 +90,8 @@ from ._models.host import (
     HostInFleet,
     HostIsolation,
     HostPool,
+    JoinToken,
+    NewJoinToken,
 )
 from ._models.metrics import (
     CpuSample,
@@ -266,6 +268,7 @@ __all__ = [
     "InlinePolicyRef",
     "IsolationFallback",
     "IsolationState",
+    "JoinToken",
     "Key",
     "KeyActor",
     "KeyRef",
@@ -275,6 +278,7 @@ __all__ = [
     "NetworkLogDropped",
     "NetworkLogEnd",
     "NetworkLogItem",
+    "NewJoinToken",
     "NewKey",
     "NewWebhook",
     "OAuth2Settings",

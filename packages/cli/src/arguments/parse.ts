@@ -76,6 +76,13 @@ export function durationSecs(text: string): number | 'none' {
   return duration
 }
 
+/** Parses a time in whole seconds, 1 s to 30 days. */
+export function wholeSecs(text: string): number {
+  const secs = durationSecs(text)
+  if (secs === 'none') throw new InvalidArgumentError('It must be a time, such as 90, 30m or 2h.')
+  return secs
+}
+
 /** Parses the number of children of a fork. */
 export function count(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) < 1 || Number(text) > 100)

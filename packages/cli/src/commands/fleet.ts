@@ -6,19 +6,21 @@ import { printable } from '../output/visible.ts'
 import { act } from '../verb/verb.ts'
 import { addFleetJoin } from './fleet-join.ts'
 import { type FleetStatus, fleetStatusOf, type HostOfFleet } from './fleet-status.ts'
+import { addFleetTokens } from './fleet-tokens.ts'
 
 const examples = `
 Examples:
   HOLT_DATABASE_URL=postgres://holt:PASSWORD@db.example.com/holt HOLT_PEER_ADDRESS=10.1.2.3 holt fleet join --check
   holt fleet status
+  holt fleet token --ttl 1h --once > join-token
   holt fleet status --json | jq -r '.problems[]'
   holt fleet status --json | jq '.hosts[] | select(.fleet.blockers == []) | .host_id'`
 
-/** Adds `holt fleet`, which shows the hosts of a fleet together. */
+/** Adds `holt fleet`, which shows the hosts of a fleet together, and lets machines join. */
 export function addFleet(program: Command): void {
   const group = program
     .command('fleet')
-    .description('show a fleet of hosts, and make a machine its first one')
+    .description('show a fleet of hosts, make a machine its first one, and let workers join')
     .addHelpText('after', examples)
   const status = group
     .command('status')
@@ -33,6 +35,7 @@ export function addFleet(program: Command): void {
     return found.is_in_fleet && found.problems.length === 0 ? 0 : 1
   })
   addFleetJoin(group)
+  addFleetTokens(group)
 }
 
 /** The characters of a class that are shown. They differ from class to class. */

@@ -1,7 +1,7 @@
 import type { HostDrain } from '@holt/sdk'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { doToEach } from '../arguments/do-to-each.ts'
-import { durationSecs } from '../arguments/parse.ts'
+import { wholeSecs } from '../arguments/parse.ts'
 import { connect } from '../connection/connect.ts'
 import { printable } from '../output/visible.ts'
 import { act } from '../verb/verb.ts'
@@ -10,13 +10,6 @@ interface DrainOptions {
   readonly deadline?: number
   readonly force?: boolean
   readonly dryRun?: boolean
-}
-
-/** Reads the time for runtimes that cannot move. */
-function drainTime(text: string): number {
-  const secs = durationSecs(text)
-  if (secs === 'none') throw new InvalidArgumentError('It must be a time, such as 90, 30m or 2h.')
-  return secs
 }
 
 /** Returns what becomes of the runtimes of a host. */
@@ -52,7 +45,7 @@ export function addHostChanges(group: Command): void {
       .command('drain')
       .description('empty hosts: their runtimes move to other hosts, under the same ids')
       .argument('<host...>', 'ids')
-      .option('--deadline <duration>', 'end runtimes that cannot move after this time (default: 30m)', drainTime)
+      .option('--deadline <duration>', 'end runtimes that cannot move after this time (default: 30m)', wholeSecs)
       .option('-f, --force', 'also hosts that some paused runtimes need')
       .option('--dry-run', 'change nothing, and say what would happen'),
     (hosts: string[], { deadline, force = false, dryRun = false }: DrainOptions) =>

@@ -34,6 +34,11 @@ export const sources: Sources = {
   delivery: async ([webhook]) => (webhook === undefined ? [] : deliveryIds(webhook)),
   include: async () => presetNames.map((name) => ({ value: name, about: 'a preset' })),
   key: keyNames,
+  joinToken: async () =>
+    (await client().hosts.listJoinTokens().all()).map(({ token_id, expires_at }) => ({
+      value: token_id,
+      about: expires_at,
+    })),
   project: async () =>
     (await client().projects.list().all()).map(({ name, project_id }) => ({ value: name, about: project_id })),
   port: async ([runtime, ...others]) => {

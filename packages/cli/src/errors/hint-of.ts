@@ -63,6 +63,7 @@ const hintsHere: Readonly<Partial<Record<ErrorCode, string>>> = {
   policy_not_found: 'List the policies: holt policy ls',
   port_not_listening: 'Start the server inside the runtime, or wait for it: holt port RUNTIME PORT --wait 30',
   host_not_found: 'List the hosts: holt host ls',
+  join_token_not_found: 'List the tokens: holt fleet tokens',
   project_not_found: 'List the projects: holt project ls',
   provider_not_found: 'List the providers: holt provider ls',
   quota_exceeded:

@@ -110,3 +110,45 @@ describe('fleet status', () => {
     expect([code, stdout]).toEqual([1, 'This machine is in no fleet.\n'])
   })
 })
+
+describe('join tokens', () => {
+  test('fleet token prints the token alone, and says on stderr what it is', async () => {
+    const { code, stdout, stderr } = await runHolt(['fleet', 'token', '--ttl', '2h', '--once'], { service })
+    expect([code, stdout]).toEqual([0, 'holt-join-1.secret\n'])
+    const [id] = [...service.joinTokens.keys()]
+    expect(stderr).toContain(`Made ${id}. One worker can join with it until `)
+    expect(service.calls.at(-1)).toMatchObject({ route: 'createJoinToken', body: { ttl_secs: 7200, once: true } })
+    await runHolt(['fleet', 'token'], { service })
+    expect(service.calls.at(-1)).toMatchObject({ body: { ttl_secs: 3600, once: false } })
+    const { stdout: json } = await runHolt(['fleet', 'token', '--json'], { service })
+    expect(JSON.parse(json)).toMatchObject({ token: 'holt-join-1.secret', once: false, uses: 0 })
+  })
+
+  test('fleet token needs a valid time', async () => {
+    expect((await runHolt(['fleet', 'token', '--ttl', 'none'], { service })).code).toBe(2)
+    expect(service.joinTokens.size).toBe(0)
+  })
+
+  test('fleet tokens lists them, and fleet revoke ends them', async () => {
+    for (const args of [['--once'], []]) await runHolt(['fleet', 'token', ...args], { service })
+    const [first = '', second = ''] = [...service.joinTokens.keys()]
+    const { stdout } = await runHolt(['fleet', 'tokens'], { service })
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/))
+    expect(rows.map(([id, , joins, uses]) => [id, joins, uses])).toEqual([
+      ['TOKEN', 'FOR', 'JOINS'],
+      [second, 'any number of joins', '0'],
+      [first, 'one join', '0'],
+    ])
+    expect((await runHolt(['fleet', 'tokens', '-q'], { service })).stdout).toBe(`${second}\n${first}\n`)
+    const revoked = await runHolt(['fleet', 'revoke', first, second], { service })
+    expect(revoked).toMatchObject({ code: 0, stdout: '', stderr: `Revoked ${first}\nRevoked ${second}\n` })
+    expect(service.joinTokens.size).toBe(0)
+    const again = await runHolt(['fleet', 'revoke', first], { service })
+    expect(again.code).toBe(1)
+    expect(again.stderr).toContain('holt fleet tokens')
+    expect((await runHolt(['fleet', 'revoke'], { service })).code).toBe(2)
+  })
+})

@@ -7,6 +7,7 @@ import { eventRoutes } from './event-routes.ts'
 import { fileRoutes } from './file-routes.ts'
 import { hostRoutes } from './host-routes.ts'
 import { identityRoutes } from './identity-routes.ts'
+import { joinTokenRoutes } from './join-token-routes.ts'
 import { keyRoutes } from './key-routes.ts'
 import { metricsRoutes } from './metrics-routes.ts'
 import { networkRoutes } from './network-routes.ts'
@@ -42,6 +43,7 @@ export const routes = {
   ...auditRoutes,
   ...projectRoutes,
   ...hostRoutes,
+  ...joinTokenRoutes,
   ...serviceRoutes,
   ...metricsRoutes,
 } as const satisfies Record<string, Route>
@@ -60,7 +62,7 @@ export const routeGroups = {
   Events: { ...eventRoutes, ...webhookRoutes, ...auditRoutes },
   Keys: keyRoutes,
   Projects: projectRoutes,
-  Service: { ...hostRoutes, ...serviceRoutes, ...metricsRoutes },
+  Service: { ...hostRoutes, ...joinTokenRoutes, ...serviceRoutes, ...metricsRoutes },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Route>>>>
 
 /** The name of a route. */

@@ -52,6 +52,22 @@ export const projectHandlers = {
   }),
   loseHost: () => ({ status: 204 }),
   forgetHost: () => ({ status: 204 }),
+  createJoinToken: ({ service, body }: TestCall) => {
+    const { ttl_secs, once } = body as { ttl_secs: number; once: boolean }
+    const expires_at = new Date(Date.now() + ttl_secs * 1000).toISOString()
+    const token: Row = { token_id: makeId('join_token'), created_at: now(), expires_at, once, uses: 0 }
+    service.joinTokens.set(String(token.token_id), token)
+    return { status: 201, json: { ...token, token: 'holt-join-1.secret' } }
+  },
+  listJoinTokens: ({ service }: TestCall) => ({
+    status: 200,
+    json: { data: [...service.joinTokens.values()].reverse(), next_cursor: null },
+  }),
+  revokeJoinToken: ({ service, params }: TestCall) => {
+    if (!service.joinTokens.delete(params.token_id ?? ''))
+      throw new HoltError('join_token_not_found', 'No such join token')
+    return { status: 204 }
+  },
   listHosts: ({ service }: TestCall) => ({ status: 200, json: { data: [service.host], next_cursor: null } }),
   createKey: ({ service, body }: TestCall) => {
     const { project, ...wanted } = body as CreateKeyInput

@@ -61,6 +61,7 @@ export class TestService {
   readonly processes = new Map<string, TestProcess>()
   readonly sessions = new Map<string, Record<string, unknown>>()
   readonly keys = new Map<string, Record<string, unknown>>()
+  readonly joinTokens = new Map<string, Record<string, unknown>>()
   readonly projects = new Map<string, Record<string, unknown>>()
   /** The scopes of the key in use. */
   scopes: readonly string[] = ['admin', 'operator']

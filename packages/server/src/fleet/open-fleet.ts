@@ -316,7 +316,7 @@ function joinsOf({ config, store }: Inside): NonNullable<FleetParts['joins']> | 
   const { databaseUrl, fleet } = config
   return databaseUrl === null || fleet?.role === 'worker'
     ? null
-    : { databaseUrl, makeRole: (hostId) => makeWorkerRole(store, hostId) }
+    : { databaseUrl, makeRole: (hostId, admit) => makeWorkerRole(store, hostId, admit) }
 }
 
 /** Returns the function that knows workers. A host without a row has just joined, or is gone. */

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeId } from '@holt/protocol'
 import { onTestFinished, vi } from 'vitest'
 import { joinTokenText } from '../../src/fleet/trust/join-token.ts'
 import { makeJoinToken } from '../../src/fleet/trust/join-tokens.ts'
@@ -36,7 +37,8 @@ export async function startJoinedFleet(
   shareKeys(place, store)
   const fronts = [`127.0.0.1:${front.server.server.peerPort}`]
   const { certificatePem: ca } = await authorityOf(store)
-  const { id, secret } = await makeJoinToken({ store, now: Date.now }, { ttlMs: 60_000, uses: 'until it ends' })
+  const terms = { id: makeId('join_token'), ttlMs: 60_000, uses: 'until it ends' } as const
+  const { id, secret } = await makeJoinToken({ store, now: Date.now }, terms)
   const joins: HostOptions['join'] = async ({ hostId, stateDir }) => {
     const tokenFile = join(stateDir, 'token')
     await writeFile(tokenFile, joinTokenText({ ca, fronts, id, secret }))

@@ -9,6 +9,7 @@ import type { JoinToken } from '../../src/fleet/trust/join-token.ts'
 import { type JoinTokenTerms, makeJoinToken } from '../../src/fleet/trust/join-tokens.ts'
 import { certificateVerb, type JoinParts } from '../../src/fleet/trust/join-verbs.ts'
 import { newHostRow } from '../../src/foundation/host/host-row.ts'
+import { aloneWithService } from '../../src/foundation/store/alone.ts'
 import { keepingLog } from './start-test-server.ts'
 import { certificateOf, newAuthority, startListener, TestDirectory } from './test-hosts.ts'
 import { openTestStore } from './test-store.ts'
@@ -33,13 +34,17 @@ export async function startFront() {
   const authority = await newAuthority()
   const clock = { ms: Date.now() }
   const service = { store, now: () => clock.ms, log: keepingLog().log }
-  const roles: string[] = []
+  const roles = { made: [] as string[], isRefused: false }
   const parts: JoinParts = {
     service,
     authority,
     databaseUrl: 'postgres://holt:everything@db.example.com/holt?sslmode=require',
-    makeRole: async (hostId) => {
-      roles.push(hostId)
+    makeRole: async (hostId, admit) => {
+      await store.change(aloneWithService, async (changes) => {
+        await admit(changes)
+        if (roles.isRefused) throw new Error('this role may not make roles')
+      })
+      roles.made.push(hostId)
       return { role: `worker_${hostId}`, password: 'its/own' }
     },
   }
@@ -66,7 +71,8 @@ export async function startFront() {
     .where('host_id', '=', frontId)
     .execute()
   const token = async (terms: Partial<JoinTokenTerms> = {}, more: Partial<JoinToken> = {}): Promise<JoinToken> => {
-    const { id, secret } = await makeJoinToken(service, { ttlMs: 60_000, uses: 'until it ends', ...terms })
+    const usual = { id: makeId('join_token'), ttlMs: 60_000, uses: 'until it ends' } as const
+    const { id, secret } = await makeJoinToken(service, { ...usual, ...terms })
     return { ca: authority.certificatePem, fronts: [`127.0.0.1:${started.port}`], id, secret, ...more }
   }
   return { ...started, frontId, store, authority, clock, service, roles, token }

@@ -28,6 +28,7 @@ export interface RouteCost {
 const leftOut: ReadonlySet<RouteName> = new Set([
   ...(['attachCommand', 'watchFiles'] as const),
   ...(['cordonHost', 'uncordonHost', 'loseHost', 'forgetHost'] as const),
+  ...(['createJoinToken', 'listJoinTokens', 'revokeJoinToken'] as const),
   ...(['pullTemplate'] as const),
   ...(['createBuild', 'deleteTemplate', 'deleteSnapshot', 'deleteProject'] as const),
 ])

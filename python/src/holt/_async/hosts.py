@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from .._model import decode
-from .._models.host import Host, HostDrain
+from .._models.host import Host, HostDrain, JoinToken, NewJoinToken
 from .._options import Seconds, seconds
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
@@ -67,3 +68,29 @@ class AsyncHosts:
     async def forget(self, host_id: str) -> None:
         """Forgets a lost host, whose disk does not come back. Its paused runtimes fail."""
         await self._transport.run("forgetHost", params={"host_id": host_id})
+
+    async def create_join_token(self, *, ttl_secs: Seconds = 3600, once: bool = False) -> NewJoinToken:
+        """Makes a token with which workers join the fleet. Only this answer contains its text.
+
+        Args:
+            ttl_secs: The time for which workers can join with it, at most 30 days.
+            once: True: the first join uses it up.
+        """
+        answer = await self._transport.call(
+            "createJoinToken",
+            json={"ttl_secs": seconds(ttl_secs), "once": once},
+            idempotency_key=str(uuid.uuid4()),
+        )
+        return decode(NewJoinToken, answer)
+
+    def list_join_tokens(self) -> AsyncPaginated[JoinToken]:
+        """Lists the join tokens that have not ended, newest first, without their secrets."""
+
+        async def read_page(cursor: str | None) -> dict[str, Any]:
+            return await self._transport.call("listJoinTokens")
+
+        return AsyncPaginated(read_page, lambda data: decode(JoinToken, data))
+
+    async def revoke_join_token(self, token_id: str) -> None:
+        """Revokes a join token. Workers that have joined with it stay."""
+        await self._transport.run("revokeJoinToken", params={"token_id": token_id})

@@ -122,3 +122,23 @@ class HostDrain(Model):
     ending: int
     paused: int
     problems: list[str]
+
+
+@dataclass(kw_only=True, repr=False)
+class JoinToken(Model):
+    """A token with which workers join a fleet, without its secret."""
+
+    token_id: str
+    created_at: datetime
+    expires_at: datetime
+    once: bool
+    uses: int
+
+
+@dataclass(kw_only=True, repr=False)
+class NewJoinToken(JoinToken):
+    """A join token with its text, which is shown once."""
+
+    confidential_fields = ("token",)
+
+    token: str

@@ -8,6 +8,7 @@ import { eventHandlers } from './event-handlers.ts'
 import { fileHandlers } from './file-handlers.ts'
 import { hostChangeHandlers } from './host-change-handlers.ts'
 import { hostHandlers } from './host-handlers.ts'
+import { joinTokenHandlers } from './join-token-handlers.ts'
 import { keyHandlers } from './key-handlers.ts'
 import { metricsHandlers } from './metrics-handlers.ts'
 import { networkHandlers } from './network-handlers.ts'
@@ -49,6 +50,7 @@ export const handlers: Handlers = {
   ...hostHandlers,
   ...hostChangeHandlers,
   ...drainHandlers,
+  ...joinTokenHandlers,
   ...serviceHandlers,
   ...metricsHandlers,
   ...usageHandlers,

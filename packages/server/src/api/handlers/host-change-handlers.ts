@@ -5,6 +5,7 @@ import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { HostRow, HostWish } from '../../foundation/store/tables.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
 import type { Api, Handlers } from '../api.ts'
+import { requireFleet } from './require-fleet.ts'
 
 /** The routes by which an operator changes the hosts of a fleet. */
 export const hostChangeHandlers = {
@@ -69,9 +70,9 @@ async function want(service: Api, id: string, wanted: HostWish): Promise<Answer>
 }
 
 /** Returns a host of the fleet. */
-export async function findHost({ config, store }: Api, id: string): Promise<HostRow> {
-  if (config.fleet === null) throw new HoltError('conflict', 'This machine is in no fleet.')
-  const row = await store.db.selectFrom('hosts').selectAll().where('host_id', '=', id).executeTakeFirst()
+export async function findHost(service: Api, id: string): Promise<HostRow> {
+  requireFleet(service)
+  const row = await service.store.db.selectFrom('hosts').selectAll().where('host_id', '=', id).executeTakeFirst()
   if (row === undefined) throw idNotFound('host_not_found', id)
   return row
 }

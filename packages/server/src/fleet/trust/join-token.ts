@@ -7,9 +7,12 @@ const prefix = 'holt-join-1.'
 /** The maximum number of characters of a token. */
 const maxLength = 16 * 1024
 
+/** The maximum number of fronts that a token names. */
+export const maxFronts = 64
+
 const Content = z.strictObject({
   ca: z.string(),
-  fronts: z.array(z.string()).min(1).max(64),
+  fronts: z.array(z.string()).min(1).max(maxFronts),
   id: z.string().max(64),
   secret: z.string().max(128),
 })

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { randomText } from '@holt/protocol'
 import type { Foundation } from '../../foundation/foundation.ts'
 import { isSameSecret } from '../../foundation/sealing/is-same-secret.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
@@ -8,8 +7,9 @@ import type { JoinTokenRow } from '../../foundation/store/tables.ts'
 
 type Parts = Pick<Foundation, 'store' | 'now'>
 
-/** How a token may be used. */
+/** The id of a token, and how it may be used. */
 export interface JoinTokenTerms {
+  readonly id: string
   readonly ttlMs: number
   /** One join, or each join until the token ends. */
   readonly uses: 'once' | 'until it ends'
@@ -27,21 +27,27 @@ export interface MadeJoinToken extends JoinTokenProof {
 }
 
 /** Makes a token, and removes those that have ended. */
-export async function makeJoinToken({ store, now }: Parts, { ttlMs, uses }: JoinTokenTerms): Promise<MadeJoinToken> {
+export async function makeJoinToken(
+  { store, now }: Parts,
+  { id, ttlMs, uses }: JoinTokenTerms,
+): Promise<MadeJoinToken> {
   const secret = randomBytes(32).toString('base64url')
   const at = now()
   const row: JoinTokenRow = {
-    token_id: `jt${randomText(20)}`,
+    token_id: id,
     digest: digestOf(secret),
     is_single_use: uses === 'once' ? 1 : 0,
     created_at: at,
     expires_at: at + ttlMs,
+    uses: 0,
   }
   await store.change(aloneWithRow, async (changes) => {
     await changes.deleteFrom('join_tokens').where('expires_at', '<=', at).execute()
+    // The same id is a repeated request whose answer was lost. Nobody has the earlier secret.
+    await changes.deleteFrom('join_tokens').where('token_id', '=', id).execute()
     await changes.insertInto('join_tokens').values(row).execute()
   })
-  return { id: row.token_id, secret, row }
+  return { id, secret, row }
 }
 
 /** Returns the tokens that have not ended, the newest first. */
@@ -64,19 +70,35 @@ export async function revokeJoinToken({ store }: Pick<Parts, 'store'>, id: strin
 }
 
 /**
- * Uses a token, in the change of a join. Returns false if there is no such token, its secret is
- * another one, or it has ended. A token for one join is removed.
+ * Returns the row of a token that lets workers join now. Undefined if there is no such token, its
+ * secret is another one, or it has ended.
  */
-export async function useJoinToken(changes: Queries, { id, secret }: JoinTokenProof, now: number): Promise<boolean> {
-  const row = await changes.selectFrom('join_tokens').selectAll().where('token_id', '=', id).executeTakeFirst()
-  if (row === undefined || !isSameSecret(digestOf(secret), row.digest) || row.expires_at <= now) return false
-  if (row.is_single_use === 0) return true
-  // Of two joins at once, one removes the row.
-  const used = await changes
-    .deleteFrom('join_tokens')
-    .where('token_id', '=', id)
-    .returning('token_id')
-    .executeTakeFirst()
+export async function findUsableToken(
+  db: Queries,
+  { id, secret }: JoinTokenProof,
+  now: number,
+): Promise<JoinTokenRow | undefined> {
+  const row = await db.selectFrom('join_tokens').selectAll().where('token_id', '=', id).executeTakeFirst()
+  return row !== undefined && isSameSecret(digestOf(secret), row.digest) && row.expires_at > now ? row : undefined
+}
+
+/**
+ * Uses a token, in the change of a join: counts the join, or removes a token for one join. Returns
+ * false if the token does not let workers join.
+ */
+export async function useJoinToken(changes: Queries, proof: JoinTokenProof, now: number): Promise<boolean> {
+  const row = await findUsableToken(changes, proof, now)
+  if (row === undefined) return false
+  const { token_id: id, uses } = row
+  // Of two joins at once, one removes the row of a token for one join.
+  const used = await (row.is_single_use === 1
+    ? changes.deleteFrom('join_tokens').where('token_id', '=', id).returning('token_id')
+    : changes
+        .updateTable('join_tokens')
+        .set({ uses: uses + 1 })
+        .where('token_id', '=', id)
+        .returning('token_id')
+  ).executeTakeFirst()
   return used !== undefined
 }
 

@@ -3,7 +3,6 @@ import { HoltError } from '@holt/protocol'
 import { z } from 'zod'
 import type { Foundation } from '../../foundation/foundation.ts'
 import { newHostRow } from '../../foundation/host/host-row.ts'
-import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Changes } from '../../foundation/store/open-store.ts'
 import { isSameAddress } from '../peers/check-peer.ts'
 import { signWorkerCertificate } from '../peers/host-certificate.ts'
@@ -11,7 +10,7 @@ import { splitAddress } from '../peers/peer-directory.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
 import { levelOf } from '../peers/protocol-range.ts'
 import { certificatePath, isProved, type JoinAnswer, JoinQuestion, type WorkerCertificate } from './join-question.ts'
-import { useJoinToken } from './join-tokens.ts'
+import { findUsableToken, useJoinToken } from './join-tokens.ts'
 import type { WorkerRole } from './worker-role.ts'
 import { workerUrl } from './worker-url.ts'
 
@@ -27,15 +26,18 @@ export interface JoinParts {
   readonly authority: CertifiedKey
   /** The address of the database of the fleet. */
   readonly databaseUrl: string
-  /** Makes the role of a worker in the database, or gives it a new password. */
-  readonly makeRole: (hostId: string) => Promise<WorkerRole>
+  /**
+   * Makes the role of a worker in the database, or gives it a new password, in one change with
+   * `admit`. If one fails, neither is done.
+   */
+  readonly makeRole: (hostId: string, admit: (changes: Changes) => Promise<void>) => Promise<WorkerRole>
 }
 
 /**
- * Lets a worker join: uses the token and writes the host's row in one change, makes its role in the
- * database, and signs its certificate. A host that is known joins again as itself with the same key
- * only. Throws `unauthenticated` for a token that is wrong, used, revoked or over, and `conflict`
- * for the id of another host.
+ * Lets a worker join: uses the token, writes the host's row and makes its role in the database in
+ * one change, and signs its certificate. A join that fails does not use the token up. A host that
+ * is known joins again as itself with the same key only. Throws `unauthenticated` for a token that
+ * is wrong, used, revoked or over, and `conflict` for the id of another host.
  */
 export async function answerJoin(
   { service, authority, databaseUrl, makeRole }: JoinParts,
@@ -49,15 +51,15 @@ export async function answerJoin(
     throw new HoltError('conflict', `The worker says that it is at ${asked.data.address}, and asks from ${address}.`, {
       hint: 'Set HOLT_PEER_ADDRESS of the worker to the address that the fronts see.',
     })
-  await service.store.change(aloneWithService, async (changes) => {
+  // Checked first: the front makes nothing in the database for a stranger without a token.
+  if ((await findUsableToken(service.store.db, asked.data.token, service.now())) === undefined) throw unusableToken()
+  const admit = async (changes: Changes) => {
     await requireLevel(changes)
-    if (!(await useJoinToken(changes, asked.data.token, service.now())))
-      throw new HoltError('unauthenticated', 'The join token is wrong, used, revoked or over.', {
-        hint: 'Make a new one with holt fleet token.',
-      })
+    if (!(await useJoinToken(changes, asked.data.token, service.now()))) throw unusableToken()
     await admitHost(changes, asked.data, service.now())
-  })
-  const made = await makeRole(hostId).catch((cause: unknown) => {
+  }
+  const made = await makeRole(hostId, admit).catch((cause: unknown) => {
+    if (cause instanceof HoltError) throw cause
     service.log.error({ err: cause, host_id: hostId }, 'the database role of a worker could not be made')
     const why = cause instanceof Error ? cause.message : 'The log of the front has the reason.'
     throw new HoltError('conflict', `The front could not make the database role of the worker: ${why}`, { cause })
@@ -65,6 +67,12 @@ export async function answerJoin(
   service.log.info({ host_id: hostId, peer: address, token_id: asked.data.token.id }, 'a worker has joined the fleet')
   const cert = await signWorkerCertificate(authority, { hostId, publicKey: Buffer.from(publicKey, 'base64') })
   return { ca: authority.certificatePem, cert, databaseUrl: workerUrl(databaseUrl, made) }
+}
+
+function unusableToken(): HoltError {
+  return new HoltError('unauthenticated', 'The join token is wrong, used, revoked or over.', {
+    hint: 'Make a new one with holt fleet token.',
+  })
 }
 
 /** Throws if a host of the fleet does not know workers. */

@@ -23,16 +23,22 @@ const lockWait = '2s'
 const states = { lockTimeout: '55P03', forbidden: '42501' } as const
 
 /**
- * Makes the role of a worker in the database, or gives an existing one another password. The first
- * call gives the group of all workers their rights. Throws if the database is not PostgreSQL, or
- * if the role of this host may not make roles.
+ * Makes the role of a worker in the database, or gives an existing one another password, in one
+ * change with `admit`: both are done, or neither. The first call gives the group of all workers
+ * their rights. Throws if the database is not PostgreSQL, if the role of this host may not make
+ * roles, and what `admit` throws.
  */
-export async function makeWorkerRole(store: Store, hostId: string): Promise<WorkerRole> {
+export async function makeWorkerRole(
+  store: Store,
+  hostId: string,
+  admit: (changes: Changes) => Promise<void> = async () => {},
+): Promise<WorkerRole> {
   const { role, group } = await rolesOf(store, hostId)
   await ensureWorkerRights(store)
   const password = randomBytes(24).toString('base64url')
   await asRoleMaker(() =>
     store.change(aloneWithService, async (changes) => {
+      await admit(changes)
       const options = `LOGIN CONNECTION LIMIT ${connectionLimit} PASSWORD '${scramVerifier(password)}'`
       await run(changes, `${(await exists(changes, role)) ? 'ALTER' : 'CREATE'} ROLE ${role} ${options}`)
       await run(changes, `GRANT ${group} TO ${role}`)

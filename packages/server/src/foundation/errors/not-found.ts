@@ -22,6 +22,7 @@ const nouns = {
   delivery_not_found: 'delivery',
   project_not_found: 'project',
   host_not_found: 'host',
+  join_token_not_found: 'join token',
 } as const
 type NotFoundCode = keyof typeof nouns
 

@@ -435,6 +435,8 @@ interface JoinTokensTable {
   readonly is_single_use: number
   readonly created_at: number
   readonly expires_at: number
+  /** The number of joins with it. */
+  readonly uses: number
 }
 
 /** The host that does each duty of the fleet. Its holder increments `turn`. */

@@ -49,11 +49,20 @@ describe('a join', () => {
     expect(answer.databaseUrl).toBe(
       `postgres://worker_${question.hostId}:its%2Fown@db.example.com/holt?sslmode=require`,
     )
-    expect(front.roles).toEqual([question.hostId])
+    expect(front.roles.made).toEqual([question.hostId])
     expect(await workersOf(front)).toMatchObject([
       { host_id: question.hostId, state: 'joining', address: '127.0.0.1:4659', public_key: key.publicKey },
     ])
     expect((await links.get(front.frontId, 'bytes', { path: '/', signal: never })).status).toBe(204)
+  })
+
+  test('a token counts its joins, and no attempts', async () => {
+    const front = await startFront()
+    const token = await front.token()
+    for (let joins = 1; joins <= 2; joins += 1) await askToJoin(token, joinQuestion(token))
+    const wrong = { ...token, secret: 'guessed' }
+    await expect(askToJoin(wrong, joinQuestion(wrong))).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(await listJoinTokens(front.service)).toMatchObject([{ token_id: token.id, uses: 2 }])
   })
 
   test('no worker joins while a host has a version that does not know workers', async () => {
@@ -139,7 +148,7 @@ describe('a join that is refused', () => {
         const token = await front.token({ uses: 'once' })
         await askToJoin(token, joinQuestion(token))
         await front.store.db.deleteFrom('hosts').where('trust', '=', 'worker').execute()
-        front.roles.length = 0
+        front.roles.made.length = 0
         return token
       },
     ],
@@ -148,7 +157,22 @@ describe('a join that is refused', () => {
     const token = await tokenOf(front)
     await expect(askToJoin(token, joinQuestion(token))).rejects.toMatchObject({ code: 'unauthenticated' })
     expect(await workersOf(front)).toEqual([])
-    expect(front.roles).toEqual([])
+    expect(front.roles.made).toEqual([])
+  })
+
+  test('does not use the token up, nor know the host, if the role cannot be made', async () => {
+    const front = await startFront()
+    const token = await front.token({ uses: 'once' })
+    front.roles.isRefused = true
+    await expect(askToJoin(token, joinQuestion(token))).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('this role may not make roles'),
+    })
+    expect(await workersOf(front)).toEqual([])
+    expect(await listJoinTokens(front.service)).toMatchObject([{ token_id: token.id }])
+    front.roles.isRefused = false
+    await askToJoin(token, joinQuestion(token))
+    expect(await listJoinTokens(front.service)).toEqual([])
   })
 
   test('of two joins at once with a token for one join, one succeeds', async () => {
@@ -166,7 +190,7 @@ describe('a join that is refused', () => {
     const token = await front.token({ uses: 'once' })
     for (const hostId of [front.frontId, question.hostId])
       await expect(askToJoin(token, joinQuestion(token, { hostId }))).rejects.toMatchObject({ code: 'conflict' })
-    expect(front.roles).toEqual([question.hostId])
+    expect(front.roles.made).toEqual([question.hostId])
     const rows = await front.store.db.selectFrom('hosts').select(['host_id', 'trust']).orderBy('trust').execute()
     expect(rows).toEqual([
       { host_id: front.frontId, trust: 'entry' },

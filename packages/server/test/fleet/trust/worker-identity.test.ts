@@ -36,7 +36,7 @@ test('a worker joins at its first start, and later starts need no token', async 
   expect((await stat(path)).mode & 0o777).toBe(0o600)
   const again = await openWorker({ ...worker, tokenFile: null })
   expect([again.credentials, again.databaseUrl]).toEqual([first.credentials, first.databaseUrl])
-  expect(front.roles).toEqual([worker.hostId])
+  expect(front.roles.made).toEqual([worker.hostId])
 })
 
 test('a worker whose certificate has expired joins again as the same host, with its old key', async () => {

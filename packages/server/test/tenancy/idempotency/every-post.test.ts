@@ -113,6 +113,7 @@ const elsewhere: ReadonlySet<RouteName> = new Set([
   'drainHost',
   'loseHost',
   'forgetHost',
+  'createJoinToken',
 ])
 
 test('every POST has an example here', () => {

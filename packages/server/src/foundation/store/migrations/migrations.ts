@@ -27,6 +27,7 @@ import { workers } from './0028-workers.ts'
 import { fleetBuilds } from './0029-fleet-builds.ts'
 import { workerOffers } from './0030-worker-offers.ts'
 import { workerGrants } from './0032-worker-grants.ts'
+import { joinTokenUses } from './0033-join-token-uses.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -63,4 +64,5 @@ export const migrations: readonly string[] = [
   workers,
   workerOffers,
   workerGrants,
+  joinTokenUses,
 ]

@@ -13,4 +13,5 @@ export const readsFrom: Readonly<Record<number, number>> = {
   // An older front would not let a worker take a runtime, and not give it a secret.
   28: 28,
   29: 29,
+  30: 29,
 }
