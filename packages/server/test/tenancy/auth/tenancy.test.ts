@@ -85,10 +85,11 @@ test('a reference of a create to another project is the same 404 as an unknown o
 test('operator routes answer the same 403 for any resource', async () => {
   const { ask, foreign, own } = await setUp()
   const { project_id } = (await ask('GET', '/v1/agents/whoami')).json.project
-  const host = { host_id: `ho${'a'.repeat(20)}` }
+  const others = { host_id: `ho${'a'.repeat(20)}`, token_id: `jt${'a'.repeat(20)}` }
   for (const [name, { method, path }] of ofOperators) {
     for (const id of [project_id, 'default', `pr${'a'.repeat(20)}`]) {
-      const { status, json } = await ask(method, fillPath(path, { ...own, ...host, project_id: id }), { key: foreign })
+      const target = fillPath(path, { ...own, ...others, project_id: id })
+      const { status, json } = await ask(method, target, { key: foreign })
       expect([name, status, json.error.details]).toEqual([name, 403, { scope: 'operator' }])
     }
   }
