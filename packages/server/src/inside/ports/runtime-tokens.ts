@@ -3,10 +3,10 @@ import { makePortToken, type PortGrant } from './port-token.ts'
 import { sandboxToken, type TokenUse } from './sandbox-token.ts'
 
 /** A token of a port that is to be made. */
-export type WantedPortToken = PortGrant & { readonly projectId: string }
+type WantedPortToken = PortGrant & { readonly projectId: string }
 
 /** The parts of a runtime that its tokens for E2B's clients depend on. */
-export type TokenHolder = Pick<RuntimeRow, 'project_id' | 'runtime_id' | 'token_generation'>
+type TokenHolder = Pick<RuntimeRow, 'project_id' | 'runtime_id' | 'token_generation'>
 
 /** Makes the tokens by which clients use a runtime without an API key. */
 export interface RuntimeTokens {
