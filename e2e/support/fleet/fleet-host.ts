@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { killRuntime } from '../kill-runtime.ts'
 import { mainFile, nodeBinary, repository, type Settings } from '../service-process.ts'
@@ -33,6 +33,8 @@ export class FleetHost {
   readonly stateDir: string
   readonly #options: FleetHostOptions
   #process: ChildProcess | null = null
+  /** The options of `nsenter` for the user of the daemon. */
+  #as: readonly string[] = []
 
   constructor(options: FleetHostOptions) {
     this.#options = options
@@ -78,6 +80,18 @@ export class FleetHost {
     await this.ready()
   }
 
+  /** Gives the state directory to a user without privileges, as whom the daemon then starts. */
+  async dropPrivileges(uid: number): Promise<void> {
+    const { dir } = this.#options
+    await chmod(join(dir, '..'), 0o711)
+    await chmod(dir, 0o711)
+    for (const name of [this.stateDir, join(dir, 'tmp')]) {
+      await chown(name, uid, uid)
+      for (const file of await readdir(name, { recursive: true })) await chown(join(name, file), uid, uid)
+    }
+    this.#as = ['--setuid', String(uid), '--setgid', String(uid)]
+  }
+
   /** Starts the daemon. The caller waits for `ready`, or for its end. */
   begin(more: Settings = {}): void {
     const { dir, network, place } = this.#options
@@ -87,7 +101,7 @@ export class FleetHost {
     const namespace = `--net=/run/netns/${network.namespaceOf(place)}`
     const node = ['--max-semi-space-size=8', `--import=${clock}`, mainFile, 'serve']
     // Unlike `ip netns exec`, it leaves the mounts alone: the daemon needs the cgroups of /sys.
-    this.#process = spawn('nsenter', [namespace, nodeBinary(), ...node], {
+    this.#process = spawn('nsenter', [namespace, ...this.#as, nodeBinary(), ...node], {
       cwd: '/',
       stdio: ['ignore', log, log],
       env: { ...this.#environment(), TMPDIR: join(dir, 'tmp'), HOLT_E2E_CLOCK: this.#clockFile, ...more },

@@ -19,6 +19,18 @@ const times = {
   HOLT_FLEET_DUTY: '10',
 }
 
+/** Starts the hosts of a fleet, whose state directories are filled. */
+export type BeginHosts = (
+  parts: Pick<Fleet, 'hosts'> & {
+    /** A directory for files of the fleet. */
+    readonly dir: string
+  },
+) => Promise<void>
+
+const startAll: BeginHosts = async ({ hosts }) => {
+  for (const host of hosts) await host.start()
+}
+
 /** A fleet of real daemons on this machine, with a database and an outside of its own. */
 export interface Fleet extends AsyncDisposable {
   readonly hosts: readonly FleetHost[]
@@ -30,9 +42,15 @@ export interface Fleet extends AsyncDisposable {
 
 /**
  * Starts hosts in namespaces of their own over one PostgreSQL. The fleet begins as an operator
- * begins one: with an export of the service under test, whose templates all hosts get.
+ * begins one: with an export of the service under test, whose templates all hosts get. `begin`
+ * starts the hosts. Default: one after another, as equal ones.
  */
-export async function startFleet(size: number, kind: ObjectsKind = 'a directory', more: Settings = {}): Promise<Fleet> {
+export async function startFleet(
+  size: number,
+  kind: ObjectsKind = 'a directory',
+  more: Settings = {},
+  begin: BeginHosts = startAll,
+): Promise<Fleet> {
   const dir = await mkdtemp(join(tmpdir(), 'holt-fleet-'))
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rm(dir, { recursive: true, force: true }))
@@ -49,7 +67,7 @@ export async function startFleet(size: number, kind: ObjectsKind = 'a directory'
   })
   undo.defer(() => endHosts(hosts))
   await fill(hosts, dir)
-  for (const host of hosts) await host.start()
+  await begin({ hosts, dir })
   const parts = undo.move()
   return { hosts, network, cluster, outside, objects, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
