@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { makeId } from '@holt/protocol'
+import { makeId, portTokenHeader } from '@holt/protocol'
 import { describe, expect, test, vi } from 'vitest'
 import { ended, FakeBuilder } from '../../support/fake-builder.ts'
 import { hostRow, pass, type TestHost } from '../../support/fleet.ts'
@@ -50,6 +51,12 @@ describe.skipIf(!hasPostgres())('a front and workers with roles of their own', (
     const id = await makeWithFile(front)
     const [first, second] = await ownerOf(fleet, id)
     expect(await inside(front.server).run(id, 'echo', 'here')).toBe('here\n')
+    const program = createServer((_, response) => response.end('from inside'))
+    first.engine.guest(id)?.ports.listen(3000, (connection) => void program.emit('connection', connection))
+    const { json } = await front.server.ask('GET', `${path}/${id}/ports/3000?expires_in_secs=60`)
+    const headers = { [portTokenHeader]: json.token }
+    const visit = await fetch(`${front.server.server.url}${path}/${id}/ports/3000/proxy/`, { headers })
+    expect([visit.status, await visit.text()]).toEqual([200, 'from inside'])
     await pauseAt(front, id)
     await belongsToNone(fleet, id)
     await wish(fleet, first, 'cordon', 'cordoned')
