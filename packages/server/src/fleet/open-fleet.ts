@@ -24,14 +24,12 @@ import type { EventNotifier } from '../tenancy/events/event-notifier.ts'
 import { type ArtifactObjects, FleetArtifacts } from './artifact-rows/fleet-artifacts.ts'
 import { ObjectCollector } from './artifact-rows/object-collector.ts'
 import { storeExisting } from './artifact-rows/store-existing.ts'
-import { StoreSource } from './artifacts/store-source.ts'
-import { buildVerbs, cancelElsewhere } from './builds/build-verbs.ts'
 import { QueuedBuilds } from './builds/queued-builds.ts'
 import { KeptDuties } from './duties/kept-duties.ts'
 import { notifyOfOthers } from './events/notify-of-others.ts'
-import { type FleetParts, type OpenPeers, openPeers } from './forwarding/open-peers.ts'
+import type { OpenPeers } from './forwarding/open-peers.ts'
 import { RowOwners } from './forwarding/row-owners.ts'
-import { askRunnerBy, runningVerb } from './forwarding/running-requests.ts'
+import { HostConnections } from './host-connections.ts'
 import { Beats } from './hosts/beats.ts'
 import { HostPeers } from './hosts/host-peers.ts'
 import { OwnCondition } from './hosts/own-condition.ts'
@@ -42,24 +40,16 @@ import { GuardedClients } from './lease/guarded-clients.ts'
 import { refuseWhileFenced } from './lease/refuse-while-fenced.ts'
 import { SharedKeys } from './master-keys/shared-keys.ts'
 import { FleetMetrics } from './metrics/fleet-metrics.ts'
-import { childrenElsewhere, childVerbs } from './moves/child-verbs.ts'
 import { keepMoves } from './moves/keep-moves.ts'
-import { moveVerbs, resumeElsewhere } from './moves/move-verbs.ts'
-import { takeFor } from './moves/take-for.ts'
+import { resumeElsewhere } from './moves/move-verbs.ts'
 import { joinAddress } from './peers/peer-directory.ts'
-import { Unreachable } from './peers/peer-links.ts'
 import { sharedPortSecret } from './peers/shared-port-secret.ts'
 import { openStoredArtifacts } from './stored-artifacts/open-stored-artifacts.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
 import { type AskedOfFronts, askedOfFronts } from './trust/asked-of-fronts.ts'
-import { RelayedQuestions } from './trust/relayed-questions.ts'
-import { trustVerbs } from './trust/trust-verbs.ts'
-import { WorkerErrands } from './trust/worker-errands.ts'
-import { WorkerGrants } from './trust/worker-grants.ts'
 import type { WorkerIdentity } from './trust/worker-identity.ts'
-import { makeWorkerRole, renewWorkerRights } from './trust/worker-role.ts'
+import { renewWorkerRights } from './trust/worker-role.ts'
 import { openWorkerSide } from './trust/worker-side.ts'
-import { usageElsewhere, usageVerbs } from './usage/usage-verb.ts'
 
 /** The time for a host that stops to say so, in milliseconds. */
 const leaveMs = 1_000
@@ -176,13 +166,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   const others = () => hosts.answering().filter((id) => id !== hostId)
   const side = worker === null ? null : await openWorkerSide(worker, { hosts, directory, others, log })
   if (side !== null) await hosts.read()
-  const permitParts = { store, now, isWorker: isWorkerAmong(hosts) }
-  const errands = new WorkerErrands(permitParts)
-  const grants = new WorkerGrants(permitParts)
-  let peers: OpenPeers | null = null
-  // A worker asks no other worker: a front passes the question on, if its subject is this host's.
-  const relayed = side === null ? null : new RelayedQuestions(side.fronts)
-  const asker = () => relayed ?? peers
+  const connections = new HostConnections({
+    ...{ store, now, lease, hosts, directory, owners, address, clients, others, side },
+  })
   let stored: StoredArtifacts | null = null
   let objects: ArtifactObjects | null = null
   let artifacts: FleetArtifacts | null = null
@@ -231,52 +217,15 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     keepMoves: (service) =>
       keepMoves(service, {
         beatMs: times.beatMs,
-        resumeElsewhere: resumeElsewhere(service, { owners, peers: asker }),
-        builds: new QueuedBuilds(service, () => peers),
+        resumeElsewhere: resumeElsewhere(service, { owners, peers: () => connections.asker }),
+        builds: new QueuedBuilds(service, () => connections.peers),
       }),
     leave: async () => {
       await inTime(ended, leaveMs)
     },
     openPeers: async (service, places) => {
-      const ask: OpenPeers['ask'] = async (...asked) => {
-        if (peers === null) throw new Unreachable('this host opens its connections')
-        return peers.ask(...asked)
-      }
-      peers = await openPeers(service, {
-        own: lease,
-        directory,
-        owners,
-        verbs: {
-          ...moveVerbs(service),
-          ...childVerbs(service),
-          ...buildVerbs(service),
-          ...usageVerbs(service),
-          ...runningVerb(service.records),
-          ...trustVerbs(service, { errands, grants, ask }),
-        },
-        take: (owned) => takeFor(service, owned),
-        address,
-        places,
-        others,
-        noteErrand: async ({ hostId: to, isChosen }, { projectId, id }) => {
-          await errands.permit(to, projectId)
-          if (isChosen === true) await errands.offer(to, id)
-        },
-        // The role of a worker does not read whom others serve.
-        ...(side === null ? { serves: (other: string, projectId: string) => errands.has(other, projectId) } : {}),
-        noteCreate: (to, projectId, create) => grants.noteCreate(to, projectId, create),
-        identity: side?.identity ?? null,
-        noteSender: (projectId, from) => side?.fronts.noteSender(projectId, from),
-        guard: (connection) => clients.add(connection, lease),
-        artifactStore: stored === null ? null : new StoreSource(stored),
-        joins: joinsOf(service),
-      })
+      const peers = await connections.open(service, places, stored)
       artifacts?.fetchWith(peers.fetcher)
-      service.forkHosts.makeChild = childrenElsewhere(service, asker)
-      service.usage.elsewhere = usageElsewhere(service, () => peers)
-      service.builds.otherHosts.readContext = peers.readContext
-      service.builds.otherHosts.cancel = cancelElsewhere(service, () => peers)
-      service.records.askRunner = askRunnerBy(asker)
       return peers
     },
     becomeReady: async (peerPort, { describe, classId }) => {
@@ -309,19 +258,6 @@ async function keepCollecting(service: Inside, objects: ArtifactObjects): Promis
     markLost: (ids) => markLost(service, ids),
   })
   await collector.keep({ duties, closing })
-}
-
-/** Returns the parts with which workers join at this host. None join at a worker. */
-function joinsOf({ config, store }: Inside): NonNullable<FleetParts['joins']> | null {
-  const { databaseUrl, fleet } = config
-  return databaseUrl === null || fleet?.role === 'worker'
-    ? null
-    : { databaseUrl, makeRole: (hostId, admit) => makeWorkerRole(store, hostId, admit) }
-}
-
-/** Returns the function that knows workers. A host without a row has just joined, or is gone. */
-function isWorkerAmong(hosts: Pick<HostDirectory, 'rows'>): (hostId: string) => boolean {
-  return (hostId) => hosts.rows.some(({ host_id, trust }) => host_id === hostId && trust === 'worker')
 }
 
 /**

@@ -1,7 +1,8 @@
 import { rankHosts } from '@holt/placement'
 import { ForkRuntime } from '@holt/protocol'
 import { z } from 'zod'
-import { fetchFiles, storeFiles } from '../../artifacts/artifacts.ts'
+import { storeFiles } from '../../artifacts/artifacts.ts'
+import { withFiles } from '../../artifacts/with-files.ts'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { readyHosts } from '../../foundation/host/ready-hosts.ts'
 import { ownedBy } from '../../foundation/host/this-host.ts'
@@ -44,15 +45,11 @@ export function childVerbs(service: Runtimes): PeerVerbs {
     [childPath]: async (question, signal) => {
       const { projectId, parentId, id, checkpointId, checkpointBytes, request } = Child.parse(question)
       const parent = await findRuntime(service, { projectId, runtimeId: parentId })
-      const { artifacts, holds } = service
-      holds.hold(id, checkpointId)
-      try {
-        await fetchFiles(artifacts, { imageDigest: parent.image_digest, checkpointId }, signal)
+      const files = { holder: id, imageDigest: parent.image_digest, checkpointId, until: signal }
+      await withFiles(service, files, async () => {
         const network = await copyNetwork(service, refOf(parent))
         await makeChild(service, parent, { id, checkpointId, checkpointBytes, request, network })
-      } finally {
-        holds.release(id)
-      }
+      })
     },
   }
 }
