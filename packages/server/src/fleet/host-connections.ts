@@ -39,7 +39,7 @@ interface ConnectionParts {
   readonly side: WorkerSide | null
 }
 
-/** What asks other hosts. Null: the connections are not open yet. */
+/** The way to ask other hosts. Null: the connections are not open yet. */
 type Asker = Pick<OpenPeers, 'ask'> | null
 
 /**
@@ -68,8 +68,8 @@ export class HostConnections {
   }
 
   /**
-   * What asks other hosts about things of this one. A worker asks no other worker: a front passes
-   * the question on, if its subject is this host's.
+   * The way to ask other hosts about things of this one. A worker asks no other worker: a front
+   * passes the question on, if its subject is this host's.
    */
   get asker(): Asker {
     return this.#relayed ?? this.#peers
@@ -114,7 +114,7 @@ export class HostConnections {
     }
   }
 
-  /** Returns what a front notes of the requests that it sends to workers, and a worker of fronts. */
+  /** Returns what a front notes of requests that it sends to workers, and a worker of fronts. */
   #trust(): Pick<FleetParts, 'noteErrand' | 'noteCreate' | 'noteSender' | 'serves' | 'identity'> {
     const { side } = this.#parts
     return {
