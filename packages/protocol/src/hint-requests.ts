@@ -22,6 +22,7 @@ const requests: Readonly<Record<string, SameAsRequest>> = {
   'GET /v1/agents/key': { call: 'holt.keys.list()', command: 'holt key ls' },
   'GET /v1/agents/webhook': { call: 'holt.webhooks.list()', command: 'holt webhook ls' },
   'GET /v1/agents/project': { call: 'holt.projects.list()', command: 'holt project ls' },
+  'GET /v1/agents/join-token': { call: 'holt.hosts.listJoinTokens()', command: 'holt fleet tokens' },
   'GET /v1/agents/host': { call: 'holt.hosts.list()', command: 'holt host ls' },
   'POST /v1/agents/project': { call: 'holt.projects.create()', command: 'holt project create' },
 }

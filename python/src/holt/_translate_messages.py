@@ -52,6 +52,8 @@ _calls: list[tuple[str, str]] = [
     ("GET /v1/agents/key", "holt.keys.list()"),
     ("GET /v1/agents/webhook", "holt.webhooks.list()"),
     ("GET /v1/agents/project", "holt.projects.list()"),
+    ("GET /v1/agents/join-token", "holt.hosts.list_join_tokens()"),
+    ("GET /v1/agents/host", "holt.hosts.list()"),
     ("POST /v1/agents/project", "holt.projects.create()"),
 ]
 """The requests that hints name, and their calls. An address stands before its own prefixes."""
