@@ -3,7 +3,7 @@ import type { FleetHost } from '../../../e2e/support/fleet/fleet-host.ts'
 import { type Belongings, listBelongings } from '../../../e2e/support/leaks.ts'
 
 /** Lines about things that a host keeps on purpose, or that come and go while it works. */
-const kept = /^(?:file (?:images|checkpoints)\/|file (?!runtimes\/)|descriptor |temporary )/
+const kept = /^(?:file (?:images|checkpoints)\/|file (?!runtimes\/)|descriptor |temporary |run \.runner$)/
 
 /**
  * Lists the processes, mounts, loop devices, cgroups and files of runtimes that belong to a host.
