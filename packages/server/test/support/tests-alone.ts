@@ -18,6 +18,7 @@ const alone: readonly { readonly file: string; readonly test?: string; readonly 
   { file: 'api/metrics/runtime-metrics.', test: 'an unreadable runtime', why: memoryOfHost },
   { file: 'api/metrics/runtime-metrics.', test: 'the metrics of many runtimes', why: memoryOfHost },
   { file: 'api/telemetry/', why: countsOwn },
+  { file: 'resources/network/network-routes.', test: 'applies to every runtime', why: followsLater },
   { file: 'resources/secrets/secret-injection.', test: 'an OAuth token is fetched', why: memoryOfHost },
   { file: 'resources/secrets/secret-routes.', test: 'apply to the next request', why: followsLater },
   { file: 'resources/templates/base-templates.', test: 'progress', why: 'it starts the service itself' },
