@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort, shareOf } from '@holt/testkit'
@@ -156,10 +157,19 @@ test('the blocks without a test have a reason, and are few', () => {
   console.log(notRun.map(({ place, notRun: reason }) => `not run: ${place}: ${reason}`).join('\n'))
   console.log(`${blocks.length - notRun.length} blocks of commands run, ${notRun.length} do not`)
   for (const { place, notRun: reason } of notRun) expect(reason, place).toMatch(/^(?:needs|runs|is) \w+/)
+  for (const { place, notRun: reason } of notRun)
+    for (const file of testFiles(reason)) expect(existsSync(join(repository, file)), place).toBe(true)
   // This suite has one machine.
-  const ofSeveral = notRun.filter(({ notRun: reason }) => /^needs (?:two machines|a fleet|a cluster)/.test(`${reason}`))
-  expect(notRun.length - ofSeveral.length).toBeLessThan((blocks.length - ofSeveral.length) / 2)
+  const elsewhere = notRun.filter(
+    ({ notRun: reason }) =>
+      /^needs (?:two machines|a fleet|a cluster)/.test(`${reason}`) || testFiles(reason).length > 0,
+  )
+  expect(notRun.length - elsewhere.length).toBeLessThan((blocks.length - elsewhere.length) / 2)
 })
+
+/** Returns the test files that run a block, as its reason names them. */
+const testFiles = (reason: string | null): readonly string[] =>
+  reason?.match(/(?:e2e|scripts)\/[\w./-]+\.(?:ts|sh)\b/g) ?? []
 
 test.each(pages)('$name gives each name to one runtime', ({ blocks }) => {
   const text = blocks.map(({ commands }) => commands.replaceAll(/ #.*$/gm, '')).join('\n')
