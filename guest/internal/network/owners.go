@@ -116,11 +116,10 @@ type table struct {
 
 // tablesOf returns the tables of both families, because an IPv6 socket may have an IPv4 address.
 func tablesOf(protocol string, source netip.AddrPort) []table {
-	a := source.Addr().As4()
-	address := fmt.Sprintf("%02X%02X%02X%02X:%04X", a[3], a[2], a[1], a[0], source.Port())
+	address := tableAddress(source)
 	tables := []table{
 		{"/proc/net/" + protocol, []string{address}},
-		{"/proc/net/" + protocol + "6", []string{"0000000000000000FFFF0000" + address}},
+		{"/proc/net/" + protocol + "6", []string{mapped + address}},
 	}
 	if protocol == "udp" { // before it is connected
 		tables[0].locals = append(tables[0].locals, fmt.Sprintf("00000000:%04X", source.Port()))

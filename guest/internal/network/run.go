@@ -62,17 +62,6 @@ func run(fd int, device tun.Device, client *egress.Client) (*running, error) {
 	return r, nil
 }
 
-// stop resets every connection, to the programs and to the host, and closes the device.
-func (r *running) stop() {
-	r.cancel()
-	r.stack.Close() // while the device can still carry the resets
-	r.egress.Close()
-	_ = r.device.Close() // the descriptor is closed even after an error
-	r.readers.Wait()
-	r.stack.RemoveNIC(nicID)
-	r.stack.Destroy()
-}
-
 // read handles packets until the device is closed.
 func (r *running) read() {
 	defer r.readers.Done()
