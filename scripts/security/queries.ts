@@ -22,6 +22,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'foundation/host/host-row.ts': [1, 'the first host gets the contexts of every project'],
   'builds/remove-old-builds.ts': [1, 'age, in every project'],
   'builds/retake-checkpoints.ts': [1, 'checkpoints of every project, which a start takes again'],
+  'builds/retake-for-class.ts': [1, 'by a template that the service has found'],
   'daemon/open-foundation.ts': [1, 'whether anything is sealed at all'],
   'daemon/open-own-store.ts': [2, 'whether the store knows the state directory'],
   'daemon/purge.ts': [2, 'the end of everything'],

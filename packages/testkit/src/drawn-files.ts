@@ -32,6 +32,7 @@ export const drawnFiles: Readonly<Record<DrawnList, readonly string[]>> = {
     ...inPackage('object-store', ['s3-store']),
     ...inPackage('server', [
       ...['fleet/artifacts/artifact-fetcher', 'fleet/artifact-rows/artifacts-travel'],
+      'fleet/artifact-rows/class-checkpoints',
       ...['fleet/builds/builds-of-a-fleet', 'fleet/e2b/e2b-builds', 'fleet/master-keys/rotation'],
       ...['fleet/forwarding/forwarded-routes', 'fleet/forwarding/forwarded-upgrades'],
       ...['fleet/forwarding/huge-transfers', 'fleet/forwarding/lost-owners'],

@@ -53,8 +53,8 @@ interface Built {
 }
 
 /**
- * Replaces the checkpoints of a template by the one that its build took on this host. The first
- * host of another class takes its own. Does nothing on a machine that is in no fleet.
+ * Replaces the checkpoints of a template by the one that its build took on this host. Hosts of
+ * another class take their own. Does nothing on a machine that is in no fleet.
  */
 export async function replaceClassCheckpoints(
   { isShared, classId }: Artifacts,
@@ -62,7 +62,7 @@ export async function replaceClassCheckpoints(
   { templateId, imageDigest, checkpointId, at }: Built,
 ): Promise<void> {
   if (!isShared) return
-  await changes.deleteFrom('template_checkpoints').where('template_id', '=', templateId).execute()
+  await forgetClassCheckpoints({ isShared }, changes, templateId)
   if (checkpointId === null || classId === null) return
   await changes
     .insertInto('template_checkpoints')
@@ -74,4 +74,15 @@ export async function replaceClassCheckpoints(
       made_at: at,
     })
     .execute()
+}
+
+/** Removes the checkpoints of a template in all classes. Does nothing on a machine in no fleet. */
+export async function forgetClassCheckpoints(
+  { isShared }: Pick<Artifacts, 'isShared'>,
+  changes: Queries,
+  templateId: string,
+): Promise<void> {
+  if (!isShared) return
+  await changes.deleteFrom('template_checkpoints').where('template_id', '=', templateId).execute()
+  await changes.deleteFrom('template_retakes').where('template_id', '=', templateId).execute()
 }

@@ -1,21 +1,9 @@
-import { BuildError, finishTemplate } from '@holt/builder'
-import type { CheckpointInfo, Checkpoints, ImageDigest } from '@holt/engine'
-import { HoltError, makeId } from '@holt/protocol'
-import { templateName } from '../foundation/rows/template-name.ts'
+import type { CheckpointInfo, Checkpoints } from '@holt/engine'
 import { aloneWith } from '../foundation/store/alone.ts'
 import type { TemplateRow } from '../foundation/store/tables.ts'
-import { releaseResources } from './build-resources.ts'
 import type { Builds } from './builds.ts'
-import { type CheckpointRecipe, storedRecipe } from './checkpoint-recipe.ts'
 import { checkpointsHere } from './checkpoints-here.ts'
-import { openRetakeHost } from './retake-host.ts'
-import type { RetakeResult } from './retakes.ts'
-
-/**
- * The time for one checkpoint, in milliseconds. The application starts at most twice, and the
- * runtime may wait for the host's memory before.
- */
-const retakeTimeoutMs = 30 * 60_000
+import { type KeepCheckpoint, retake } from './retake-one.ts'
 
 /**
  * Takes the checkpoints of built templates again that this host cannot restore, for example after
@@ -31,8 +19,9 @@ export async function retakeCheckpoints(service: Builds): Promise<void> {
     if (rows.length === 0) return
     retakes.expect(rows.length)
     log.info({ templates: rows.length }, 'checkpoints of templates are taken again, one after another')
+    const keep: KeepCheckpoint = (row, checkpoint) => replaceCheckpoint(service, row, checkpoint)
     for (const row of rows) {
-      const result = await retake(service, row)
+      const result = await retake(service, row, keep)
       if (closing.aborted) return
       retakes.note(result)
     }
@@ -64,81 +53,6 @@ async function findUnusable({ store }: Builds, checkpoints: Checkpoints): Promis
     if (!usable) unusable.push(row)
   }
   return unusable
-}
-
-/** Takes the checkpoint of one template, and logs a failure. Rejects only if the service closes. */
-async function retake(service: Builds, row: TemplateRow): Promise<RetakeResult> {
-  const { log, closing } = service
-  const of = { template: templateName(row), template_id: row.template_id }
-  const recipe = storedRecipe(row)
-  if (recipe === null) {
-    log.warn(of, 'a checkpoint cannot be taken again: build the template again, until then its runtimes boot cold')
-    return 'unknown'
-  }
-  const failed = (facts: object) => {
-    log.warn({ ...of, ...facts }, 'a checkpoint could not be taken again: runtimes of its template boot cold')
-    return 'failed' as const
-  }
-  try {
-    const result = await takeAgain(service, row, recipe)
-    if (result === 'not kept') return failed({ reason: 'gVisor cannot save what start_cmd opened' })
-    if (result === 'taken') log.info(of, 'a checkpoint was taken again')
-    return result
-  } catch (error) {
-    if (closing.aborted) throw error
-    if (!(await isCurrent(service, row))) return 'gone'
-    // The output of a start command is its tenant's.
-    return failed(isOfTenant(error) ? { code: error.code } : { err: error })
-  }
-}
-
-async function takeAgain(
-  service: Builds,
-  row: TemplateRow,
-  recipe: CheckpointRecipe,
-): Promise<'taken' | 'not kept' | 'gone'> {
-  const holder = makeId('build')
-  const { holds } = service
-  const signal = AbortSignal.any([service.closing, AbortSignal.timeout(retakeTimeoutMs)])
-  // From here on the image stays, if it is still there: a deletion of the template may come.
-  holds.hold(holder, row.image_digest ?? '')
-  try {
-    if (!(await isCurrent(service, row))) return 'gone'
-    await using host = await openRetakeHost(service, { holder, row, policy: recipe.policy, signal })
-    const { checkpoint } = await finishTemplate(
-      {
-        image: { digest: row.image_digest as ImageDigest },
-        settings: { env: JSON.parse(row.env_json), user: row.user, workdir: row.workdir },
-        request: {
-          startCmd: row.start_cmd,
-          readyCmd: row.ready_cmd,
-          readyTimeoutMs: recipe.ready_timeout_ms,
-          cpu: row.cpu,
-          memoryMiB: row.memory_mib,
-          diskMiB: row.disk_mib,
-        },
-      },
-      host,
-      signal,
-    )
-    if (checkpoint === null) return 'not kept'
-    return (await replaceCheckpoint(service, row, checkpoint)) ? 'taken' : 'gone'
-  } finally {
-    await releaseResources(service, holder, { forget: true })
-    holds.release(holder)
-  }
-}
-
-/** Returns true if the template still has the checkpoint that does not fit. */
-async function isCurrent({ store }: Builds, row: TemplateRow): Promise<boolean> {
-  const found = await store.db
-    .selectFrom('templates')
-    .select('template_id')
-    .where('project_id', '=', row.project_id)
-    .where('template_id', '=', row.template_id)
-    .where('checkpoint_id', '=', row.checkpoint_id)
-    .executeTakeFirst()
-  return found !== undefined
 }
 
 /**
@@ -175,8 +89,4 @@ async function replaceCheckpoint(
       .execute()
     return true
   })
-}
-
-function isOfTenant(error: unknown): error is BuildError | HoltError {
-  return error instanceof BuildError || error instanceof HoltError
 }

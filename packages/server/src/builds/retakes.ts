@@ -9,8 +9,11 @@ export interface RetakeCounts {
   readonly unknown: number
 }
 
-/** The end of the work on one checkpoint. `gone`: its template was deleted or built meanwhile. */
-export type RetakeResult = 'taken' | 'failed' | 'unknown' | 'gone'
+/**
+ * The end of the work on one checkpoint. `gone`: its template was deleted or built meanwhile.
+ * `later`: the object store of the fleet is away.
+ */
+export type RetakeResult = 'taken' | 'failed' | 'unknown' | 'gone' | 'later'
 
 /** Counts the checkpoints that this process takes again. */
 export class Retakes {
@@ -21,14 +24,14 @@ export class Retakes {
     return { waiting: this.#waiting, ...this.#ended }
   }
 
-  /** Begins with this number of checkpoints. */
+  /** Waits for some checkpoints more. */
   expect(count: number): void {
-    this.#waiting = count
+    this.#waiting += count
   }
 
   note(result: RetakeResult): void {
     this.#waiting -= 1
-    if (result !== 'gone') this.#ended[result] += 1
+    if (result !== 'gone' && result !== 'later') this.#ended[result] += 1
   }
 
   /** Stops waiting, because the service closes. The next start tries the others. */

@@ -16,6 +16,7 @@ import type { Builder } from '../builds/builder.ts'
 import { openBuilds } from '../builds/builds.ts'
 import { clearResidue } from '../builds/recover-builds.ts'
 import { retakeCheckpoints } from '../builds/retake-checkpoints.ts'
+import { retakeForClass } from '../builds/retake-for-class.ts'
 import { e2bEntry } from '../e2b/entry/e2b-entry.ts'
 import type { ArtifactFetches, ArtifactObjects } from '../fleet/artifact-rows/fleet-artifacts.ts'
 import type { FleetParts } from '../fleet/forwarding/open-peers.ts'
@@ -161,8 +162,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       source === null ? null : keepBaseTemplates(service, { projectId: systemProjectId, source }, templateRetryMs)
     // The base templates come first: most runtimes are of them. In a fleet, a checkpoint that this
     // host cannot restore may be good at the host that took it.
-    const retaken =
-      fleet === null ? Promise.all([templates?.tried, cleared]).then(() => retakeCheckpoints(service)) : cleared
+    const retaken = Promise.all([templates?.tried, cleared]).then(() =>
+      fleet === null ? retakeCheckpoints(service) : retakeForClass(service),
+    )
     background.push(
       templates?.ended ?? Promise.resolve(),
       retaken,

@@ -16,6 +16,11 @@ export interface Runtimes extends Resources {
   readonly starts: StartsUnderWay
   readonly restores: RestoresUnderWay
   readonly arrivals: ArrivalsUnderWay
+  /**
+   * The templates of which this host has made runtimes without a checkpoint, because its class has
+   * none. Empty on a machine that is in no fleet.
+   */
+  readonly lackingCheckpoints: Set<string>
   readonly forkCheckpoints: ForkCheckpoints
   readonly forkLimiter: ForkLimiter
   readonly forkHosts: ForkHosts
@@ -33,6 +38,7 @@ export function openRuntimes(resources: Resources): Runtimes {
     starts: new StartsUnderWay(),
     restores: new RestoresUnderWay(),
     arrivals: new ArrivalsUnderWay(),
+    lackingCheckpoints: new Set(),
     forkCheckpoints: new ForkCheckpoints(() => runtimes),
     forkLimiter: new ForkLimiter(),
     forkHosts: new ForkHosts(),

@@ -41,7 +41,7 @@ export function registerOpenGauges(registry: Registry, service: Api): void {
   })
   new Gauge({
     name: 'holt_checkpoint_retakes',
-    help: 'Checkpoints of built templates that this host could not restore when the service started.',
+    help: 'Checkpoints of built templates that this host could not restore.',
     labelNames: ['state'],
     registers,
     collect() {

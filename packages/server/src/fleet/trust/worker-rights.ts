@@ -33,6 +33,9 @@ const ownAuthorities = `purpose = '${caPurpose}' AND owner_id IN (
   SELECT own.runtime_id FROM runtimes AS own WHERE own.host_id = holt_worker_host()
   UNION ALL SELECT own.snapshot_id FROM snapshots AS own WHERE own.host_id = holt_worker_host())`
 
+/** True for rows of the class of checkpoints that the worker restores. */
+const ofOwnClass = 'class_id IN (SELECT hosts.class_id FROM hosts WHERE hosts.host_id = holt_worker_host())'
+
 /**
  * The rights of a worker in the database: which columns of which rows of each table its role reads
  * and writes. `docs/` and LIMITATIONS.md list what remains possible with them.
@@ -115,7 +118,7 @@ export const workerRights: RightsByTable = {
     insert: {
       columns: 'all',
       rows: `template_id IN (SELECT seen.template_id FROM templates AS seen)
-        AND class_id IN (SELECT hosts.class_id FROM hosts WHERE hosts.host_id = holt_worker_host())`,
+        AND ${ofOwnClass}`,
     },
     // A checkpoint of an image that the template has no longer is out of date.
     delete: {
@@ -124,6 +127,13 @@ export const workerRights: RightsByTable = {
         WHERE seen.project_id <> '${systemProjectId}' OR ${makesBaseTemplates}
           OR seen.image_digest IS DISTINCT FROM template_checkpoints.image_digest)`,
     },
+  },
+  // The hosts of its class do this work for each other.
+  template_retakes: {
+    select: { columns: 'all', rows: all },
+    insert: { columns: 'all', rows: `${own} AND ${ofOwnClass}` },
+    update: { columns: ['host_id', 'host_epoch'], rows: ofOwnClass, into: own },
+    delete: { rows: `${own} OR template_id IN (SELECT seen.template_id FROM templates AS seen)` },
   },
   builds: {
     select: { columns: 'all', rows: ownOrServed },

@@ -45,4 +45,12 @@ export interface TemplateCheckpointsTable {
   readonly made_at: number
 }
 
+/** The hosts that take a checkpoint of a template for their class, or have failed to. */
+export interface TemplateRetakesTable {
+  readonly template_id: string
+  readonly class_id: string
+  readonly host_id: string
+  readonly host_epoch: number
+}
+
 type ArtifactKind = 'image' | 'checkpoint'

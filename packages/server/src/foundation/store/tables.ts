@@ -5,6 +5,7 @@ import type {
   ArtifactsTable,
   ArtifactTrashTable,
   TemplateCheckpointsTable,
+  TemplateRetakesTable,
 } from './artifact-tables.ts'
 import type {
   BuildCacheTable,
@@ -547,6 +548,7 @@ export interface Tables {
   readonly artifact_trash: ArtifactTrashTable
   readonly artifact_holds: ArtifactHoldsTable
   readonly template_checkpoints: TemplateCheckpointsTable
+  readonly template_retakes: TemplateRetakesTable
   readonly worker_errands: WorkerErrandsTable
   readonly worker_offers: WorkerOffersTable
   readonly worker_grants: WorkerGrantsTable

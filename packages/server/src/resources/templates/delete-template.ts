@@ -1,4 +1,5 @@
 import { HoltError } from '@holt/protocol'
+import { forgetClassCheckpoints } from '../../artifacts/class-checkpoints.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { aloneWith } from '../../foundation/store/alone.ts'
 import type { TemplateRow } from '../../foundation/store/tables.ts'
@@ -42,6 +43,7 @@ export async function deleteTemplate(
       .where('template_id', '=', row.template_id)
       .executeTakeFirst()
     if (one === undefined) return // It was deleted with its first build.
+    await forgetClassCheckpoints(service.artifacts, changes, one.template_id)
     if (one.kind === 'agent') {
       await changes
         .updateTable('templates')

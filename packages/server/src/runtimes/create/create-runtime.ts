@@ -52,6 +52,7 @@ async function make(service: Runtimes, creation: Creation): Promise<RuntimeRow |
   const row = newRuntimeRow(creation, { source, size, deadline, at: service.now() })
   const reservation = { ...host, network }
   await failpoint('create.decided')
+  if (source.lacksCheckpoint === true) service.lackingCheckpoints.add(source.templateId)
   const files = { imageDigest: row.image_digest, checkpointId: row.checkpoint_id ?? null }
   return withFiles(service, { holder: row.runtime_id, ...files }, async () => {
     const claimed = await claimRuntime(service, { row, source, reservation })

@@ -41,6 +41,8 @@ export async function findSource<Refused extends null>(
   const isolation = await attempt(refuse, () => requireIsolation(facts, wanted))
   if (template === null) return { source: template, isolation, defaultPolicy: null, former: null }
   const imageDigest = await attempt(refuse, () => imageOf(template))
+  const checkpointId =
+    wanted === 'gvisor' ? await checkpointOfClass(service.artifacts, service.store.db, template) : null
   const source: RuntimeSource = {
     templateId: template.template_id,
     templateName: templateName(template),
@@ -49,7 +51,8 @@ export async function findSource<Refused extends null>(
     isolation: wanted,
     // Nothing is made of a template whose image was refused.
     imageDigest: imageDigest ?? '',
-    checkpointId: wanted === 'gvisor' ? await checkpointOfClass(service.artifacts, service.store.db, template) : null,
+    checkpointId,
+    lacksCheckpoint: wanted === 'gvisor' && template.checkpoint_id !== null && checkpointId === null,
     startsLike: startsLike(template, wanted),
     checkpointBytes: null,
     restoreOnly: false,

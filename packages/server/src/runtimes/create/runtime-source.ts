@@ -21,6 +21,8 @@ export interface RuntimeSource extends SourceSettings {
    * if the class has none.
    */
   readonly checkpointId: string | null
+  /** True if the template has a checkpoint, but none for the class of this host. */
+  readonly lacksCheckpoint?: boolean
   /** The template's checkpoint whose application pooled runtimes of the class start themselves. */
   readonly startsLike?: string | null
   /**

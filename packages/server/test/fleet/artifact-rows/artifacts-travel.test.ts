@@ -71,17 +71,6 @@ describe.each(databases)('artifacts of a fleet over $database', ({ database }) =
   })
 })
 
-test('a host of another class boots a template until it has a checkpoint of its own', async () => {
-  const { start } = await startFleet('sqlite')
-  const one = await start()
-  await buildTemplate(one.server, 'app', application)
-  expect(await isRestored(one.server, 'app')).toBe(true)
-  const other = await start({ engine: new FakeEngine({ classId: 'another' }) })
-  expect(await isRestored(other.server, 'app')).toBe(false)
-  const same = await start()
-  expect(await isRestored(same.server, 'app')).toBe(true)
-})
-
 test('a machine that joins stores the templates that it has', async () => {
   const shared = await openTestStore()
   const builder = checkpointing()

@@ -255,6 +255,18 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     ).toEqual(both)
   })
 
+  test('takes checkpoints of templates for the hosts of its class alone', async () => {
+    await owner(`UPDATE hosts SET class_id = CASE host_id WHEN '${mine}' THEN 'own' ELSE 'another' END`)
+    const claim = (classId: string) => `INSERT INTO template_retakes VALUES ('te1', '${classId}', '${mine}', 1)
+      ON CONFLICT (template_id, class_id) DO UPDATE SET host_id = '${mine}' RETURNING host_id`
+    expect(await attack(claim('another'))).toBe(forbidden)
+    expect(await attack(claim('own'))).toEqual([{ host_id: mine }])
+    await owner(`UPDATE template_retakes SET host_id = '${other}'`)
+    expect(await attack(claim('own'))).toEqual([{ host_id: mine }])
+    await owner(`INSERT INTO template_retakes VALUES ('te1', 'another', '${other}', 1)`)
+    expect(await attack(`DELETE FROM template_retakes RETURNING class_id`)).toEqual([{ class_id: 'own' }])
+  })
+
   test('writes events and audit entries of projects that it serves, and completes no entry that has ended', async () => {
     const { projectId } = database
     const event = (

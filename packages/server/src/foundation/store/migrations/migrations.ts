@@ -28,6 +28,7 @@ import { fleetBuilds } from './0029-fleet-builds.ts'
 import { workerOffers } from './0030-worker-offers.ts'
 import { workerGrants } from './0032-worker-grants.ts'
 import { joinTokenUses } from './0033-join-token-uses.ts'
+import { templateRetakes } from './0034-template-retakes.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -65,4 +66,5 @@ export const migrations: readonly string[] = [
   workerOffers,
   workerGrants,
   joinTokenUses,
+  templateRetakes,
 ]

@@ -14,4 +14,5 @@ export const readsFrom: Readonly<Record<number, number>> = {
   28: 28,
   29: 29,
   30: 29,
+  31: 29,
 }
