@@ -25,9 +25,9 @@ from holt._io.sync_parts import Pump, limited
 from holt._model import decode, decode_item, time_text, to_wire
 from holt._models.command import OutputItem
 from holt._options import given, joined, mode_text, nullable, seconds
-from holt._retry import parse_retry_after
+from holt._retry import FailedTry, parse_retry_after, retry_delay_secs
 from holt._tree.unpack import Unpacked, is_plain_name, stays_inside, unpack_here
-from holt.errors import InvalidArchive, InvalidPath, NameTaken, Unauthenticated
+from holt.errors import ApiError, InvalidArchive, InvalidPath, NameTaken, Unauthenticated
 from holt.models import OutputData, PolicyBody, PolicyRule, WatchMoved
 
 SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
@@ -162,6 +162,16 @@ class TestAnswers:
         assert [parse_retry_after("3"), parse_retry_after("soon"), parse_retry_after(None)] == [3, None, None]
         assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
 
+    def test_a_stored_change_that_a_host_has_not_applied_is_not_sent_again(self) -> None:
+        def delay(reason: str) -> float | None:
+            error = ApiError("Not now.", code="unavailable", http_status=503, details={"reason": reason})
+            tried = FailedTry(
+                "PUT", error, tries=1, max_retries=4, keyed=False, repeatable=True, secs_left=9
+            )
+            return retry_delay_secs(tried)
+
+        assert delay("host_unreachable") is not None
+        assert delay("not_in_force") is None
 
     def test_arguments_may_be_paths(self) -> None:
         body = command_body(["python", PurePosixPath("/a/b.py"), "-v"], background=True)

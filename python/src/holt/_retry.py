@@ -117,6 +117,9 @@ def _is_temporary(error: ApiError, twice_is_once: bool) -> bool:
     # than a request should wait; its caller waits for the end of the build.
     if error.wire_code == "quota_exceeded" or error.details.get("template_state") == "failed":
         return False
+    # The change is stored, and the service has waited for its hosts already.
+    if error.details.get("reason") == "not_in_force":
+        return False
     if build_to_wait_for(error) is not None:
         return False
     if error.http_status == 429:

@@ -35,9 +35,10 @@ const idempotentMethods: readonly string[] = ['GET', 'PUT', 'DELETE']
  *
  * A request that the service refused before doing anything may always be sent again. These are 429,
  * 503 with `Retry-After`, and a refused connection. A template that could not be made is an
- * exception, because waiting cannot help. A request that may have been done is sent again only if a
- * repetition has no further effect. A first request that still runs is no failure: its answer is
- * requested until the time limit of the request.
+ * exception, because waiting cannot help. So is a stored change that a host has not applied. A
+ * request that may have been done is sent again only if a repetition has no further effect. A first
+ * request that still runs is no failure: its answer is requested until the time limit of the
+ * request.
  */
 export function retryDelayMs(failed: FailedTry, random: () => number = Math.random): number | null {
   const { error } = failed
@@ -85,6 +86,8 @@ export async function sleep(ms: number, signal: AbortSignal | undefined): Promis
 function isTemporary(error: HoltApiError, twiceIsOnce: boolean): boolean {
   // A wait changes neither a quota nor a template that could not be made.
   if (error.wireCode === 'quota_exceeded' || error.details?.template_state === 'failed') return false
+  // The change is stored, and the service has waited for its hosts already.
+  if (error.details?.reason === 'not_in_force') return false
   if (error.httpStatus === 429) return true
   return error.httpStatus === 503 && (twiceIsOnce || error.retryAfterSecs !== null)
 }

@@ -47,6 +47,11 @@ describe('retryDelayMs', () => {
       failed('POST', answered(503, { 'retry-after': '5' }, 'unavailable', { template_state: 'building' })),
       true,
     ],
+    [
+      '503 for a change that is stored, and that a host has not applied',
+      failed('PUT', answered(503, { 'retry-after': '1' }, 'unavailable', { reason: 'not_in_force' })),
+      false,
+    ],
     ['500', failed('GET', answered(500, {}, 'internal')), false],
     ['404', failed('GET', answered(404, {}, 'path_not_found')), false],
     [

@@ -4,6 +4,8 @@ import type { Store } from '../foundation/store/open-store.ts'
 import type { Inside } from '../inside/inside.ts'
 import { StoreSource } from './artifacts/store-source.ts'
 import { buildVerbs, cancelElsewhere } from './builds/build-verbs.ts'
+import { applyElsewhere } from './changes/apply-elsewhere.ts'
+import { applyVerb } from './changes/apply-here.ts'
 import { type FleetParts, type OpenPeers, openPeers } from './forwarding/open-peers.ts'
 import type { RowOwners } from './forwarding/row-owners.ts'
 import { askRunnerBy, runningVerb } from './forwarding/running-requests.ts'
@@ -95,6 +97,7 @@ export class HostConnections {
     service.builds.otherHosts.readContext = peers.readContext
     service.builds.otherHosts.cancel = cancelElsewhere(service, () => peers)
     service.records.askRunner = askRunnerBy(asker)
+    service.changesElsewhere.tell = applyElsewhere(service, () => peers)
     return peers
   }
 
@@ -109,6 +112,7 @@ export class HostConnections {
       ...childVerbs(service),
       ...buildVerbs(service),
       ...usageVerbs(service),
+      ...applyVerb(service),
       ...runningVerb(service.records),
       ...trustVerbs(service, { errands: this.#errands, grants: this.#grants, ask }),
     }

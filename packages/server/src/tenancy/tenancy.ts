@@ -1,4 +1,5 @@
 import type { Foundation } from '../foundation/foundation.ts'
+import { ChangesElsewhere } from '../foundation/host/changes-elsewhere.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { OwnCalls } from './audit/own-calls.ts'
 import { LikelyProjects } from './auth/likely-projects.ts'
@@ -18,6 +19,7 @@ import { Webhooks } from './webhooks/webhooks.ts'
 
 /** The handle of tenancy: projects, their keys and limits, and the records of what they do. */
 export interface Tenancy extends Foundation {
+  readonly changesElsewhere: ChangesElsewhere
   readonly recentKeys: RecentKeys
   readonly likelyProjects: LikelyProjects
   readonly streams: OpenStreams
@@ -55,6 +57,7 @@ export function openTenancy(
   const { store, log, now, monotonic, config } = foundation
   const tenancy: Tenancy = {
     ...foundation,
+    changesElsewhere: new ChangesElsewhere(),
     recentKeys: new RecentKeys(),
     likelyProjects: new LikelyProjects(),
     streams: new OpenStreams((keyIds) => validCredentials(store.db, keyIds, now()), now),

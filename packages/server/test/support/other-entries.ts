@@ -18,12 +18,6 @@ import { unhurriedFleet } from './unhurried-fleet.ts'
  */
 export const fleetSize = Number(process.env.HOLT_TEST_FLEET ?? 1)
 
-/** The routes after which a key is dead: at once on the host that answers, later on the others. */
-const revoking: ReadonlySet<RouteName> = new Set(['revokeKey', 'rotateKey', 'deleteProject'])
-
-/** The time within which all hosts know of a revoked key, in milliseconds. */
-const knownMs = 1_000
-
 /** A host of a test: its id, and what lasts when its service starts again. */
 interface Machine {
   readonly hostId: string
@@ -66,7 +60,6 @@ export async function openOtherEntries(options: Parts): Promise<OtherEntries> {
   const shared: Store = { ...store, close: async () => {} }
   const chance = new Chance(seedOf(`entries of ${expect.getState().currentTestName ?? ''}`))
   const services: Server[] = []
-  let stay: { at: Server | null; until: number } = { at: null, until: 0 }
   return {
     first: { ...options, store: shared, config: fleetConfig, ...inFleet(hostId) },
     start: async () => {
@@ -86,12 +79,7 @@ export async function openOtherEntries(options: Parts): Promise<OtherEntries> {
         services.push(server)
       }
     },
-    pick: (first, route) => {
-      if (needsFirst(route)) return first
-      if (performance.now() >= stay.until) stay = { at: chance.pick([first, ...services]), until: 0 }
-      if (route !== null && revoking.has(route)) stay.until = performance.now() + knownMs
-      return stay.at ?? first
-    },
+    pick: (first, route) => (needsFirst(route) ? first : chance.pick([first, ...services])),
     close: async (first) => {
       await Promise.all([first, ...services.splice(0).map((server) => server.close())])
       await store.close()

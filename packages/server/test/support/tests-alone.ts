@@ -2,10 +2,8 @@ import { expect } from 'vitest'
 
 const ofEachHost = 'the limit is one of each host'
 const removedLater = 'the other hosts remove their copies with their next collection'
-const followsLater = 'another host follows a changed secret or policy within about a second'
 const memoryOfHost = 'the answer is in the memory of one host (LIMITATIONS.md)'
 const countsOwn = 'a host counts and logs its own part of a request'
-const revokedLater = 'another host accepts a revoked key for up to a second'
 const ofOneStore = 'it opens the store of one machine'
 const inOrder = 'requests through one host arrive in order'
 
@@ -18,15 +16,11 @@ const alone: readonly { readonly file: string; readonly test?: string; readonly 
   { file: 'api/metrics/runtime-metrics.', test: 'an unreadable runtime', why: memoryOfHost },
   { file: 'api/metrics/runtime-metrics.', test: 'the metrics of many runtimes', why: memoryOfHost },
   { file: 'api/telemetry/', why: countsOwn },
-  { file: 'resources/network/network-routes.', test: 'applies to every runtime', why: followsLater },
   { file: 'resources/secrets/secret-injection.', test: 'an OAuth token is fetched', why: memoryOfHost },
-  { file: 'resources/secrets/secret-routes.', test: 'apply to the next request', why: followsLater },
   { file: 'resources/templates/base-templates.', test: 'progress', why: 'it starts the service itself' },
   { file: 'tenancy/audit/', why: 'another host writes its entries of the log up to a second later' },
   { file: 'tenancy/limits/', why: ofEachHost },
   { file: 'tenancy/auth/likely-projects.', why: 'connections queue at each host by itself' },
-  { file: 'tenancy/auth/held-bodies.', why: revokedLater },
-  { file: 'inside/attach/attach.', test: 'its key is revoked', why: revokedLater },
   { file: 'tenancy/events/followers.', test: 'the streams of a project are limited', why: ofEachHost },
   { file: 'tenancy/events/event-routes.', test: 'beyond the maximum age', why: ofOneStore },
   {

@@ -104,6 +104,7 @@ async function signOut(service: Api, request: FastifyRequest, reply: FastifyRepl
     await endSession(service, digest)
     service.likelyProjects.forget(digest)
     service.streams.cutSession(digest)
+    await service.changesElsewhere.apply({ type: 'session', digest })
   }
   // The last session of a browser leaves nothing of the console in its storage.
   const isLast = claimsIn(request.headers).length === 1

@@ -68,19 +68,25 @@ async function listPolicies({ service, caller, query }: Call<'listPolicies', Api
   return answerPage(await readPage(rows, query, { present: presentPolicy, log }))
 }
 
-/** Replaces a policy. When this returns, all its runtimes follow the new version. */
+/**
+ * Replaces a policy. When this returns, all its runtimes follow the new version, at all hosts.
+ * Throws `unavailable` if a host did not apply it in time.
+ */
 async function replacePolicy(call: Call<'replacePolicy', Api>): Promise<Answer> {
   const { service, caller, params } = call
   const { policy_id: policyId } = await findPolicy(service.store.db, caller.projectId, params.policy_id)
+  const { projectId } = caller
+  let row: PolicyRow
   try {
-    const row = await storeReplaced(call, policyId)
+    row = await storeReplaced(call, policyId)
     await failpoint('policy.stored')
-    return { status: 200, json: presentPolicy(row) }
   } finally {
     // A change that returned an error may still have been made. Runtimes follow the stored version.
-    await service.networks.policyChanged(caller.projectId, policyId)
+    await service.networks.policyChanged(projectId, policyId)
     await failpoint('policy.synced')
   }
+  await service.changesElsewhere.apply({ type: 'policy', projectId, policyId })
+  return { status: 200, json: presentPolicy(row) }
 }
 
 function storeReplaced({ service, caller, body, headers }: Call<'replacePolicy', Api>, policyId: string) {

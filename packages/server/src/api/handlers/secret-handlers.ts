@@ -107,7 +107,10 @@ async function listSecrets({ service, caller, query }: Call<'listSecrets', Api>)
   return answerPage(await readPage(rows, query, { present: presentSecret, log: service.log, seq: 'secrets.seq' }))
 }
 
-/** Gives a secret a new version. When this returns, all its runtimes follow. */
+/**
+ * Gives a secret a new version. When this returns, all its runtimes follow, at all hosts. Throws
+ * `unavailable` if a host did not apply it in time.
+ */
 async function replaceSecret({ service, caller, params, body, headers }: Call<'replaceSecret', Api>): Promise<Answer> {
   const { projectId } = caller
   const ifMatch = ifMatchOf(headers)
@@ -121,6 +124,7 @@ async function replaceSecret({ service, caller, params, body, headers }: Call<'r
     await recordChange(changes, { caller, type: 'secret.replaced', ...eventOf(row), at: row.updated_at })
     return present(changes, row)
   })
+  await service.changesElsewhere.apply({ type: 'secret', projectId, secretId: secret_id })
   return { status: 200, json }
 }
 
@@ -170,8 +174,8 @@ async function write(
 }
 
 /**
- * Deletes a secret. Its value is removed immediately. Its row stays while runtimes have its
- * placeholder.
+ * Deletes a secret. Its value is removed immediately, and every host reads it for each use. Its row
+ * stays while runtimes have its placeholder.
  */
 async function deleteSecret({ service, caller, params }: Call<'deleteSecret', Api>): Promise<Answer> {
   const { projectId } = caller

@@ -51,7 +51,7 @@ export const workerRights: RightsByTable = {
 
   projects: {
     select: {
-      columns: ['project_id', 'quotas_json', 'deleted_at'],
+      columns: ['project_id', 'quotas_json', 'updated_at', 'deleted_at'],
       rows: `${served} OR project_id = '${systemProjectId}'`,
     },
   },

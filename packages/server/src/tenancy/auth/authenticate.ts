@@ -32,6 +32,7 @@ export async function authenticate(service: Tenancy, proof: Proof): Promise<Call
   const secret = sentSecret(proof)
   if (secret === null) throw new HoltError('unauthenticated', 'The request has no API key.')
   const digest = digestOf(secret)
+  const { clears } = service.recentKeys
   const row = await findKey(service, digest)
   const key = row !== null && isValid(row, digest, service.now()) ? row : null
   const scopes = key === null ? null : scopesOf(key)
@@ -40,7 +41,7 @@ export async function authenticate(service: Tenancy, proof: Proof): Promise<Call
     throw row !== null && hasExpired(row, digest, service.now()) ? expired(row) : unknown(secret)
   }
   service.likelyProjects.note(digest, key.project_id)
-  noteUse(service, digest, key)
+  noteUse(service, digest, { key, clears })
   return {
     projectId: key.project_id,
     keyId: key.key_id,
@@ -58,6 +59,7 @@ export function requireScope(caller: Caller, scope: Scope | 'any'): void {
 
 /** Returns the key that has or had a secret, valid or not. Returns null if there is none. */
 async function findKey({ store, recentKeys, now, log }: Tenancy, digest: string): Promise<KeyRow | null> {
+  const { clears } = recentKeys
   const recent = recentKeys.get(digest)
   const row =
     recent ??
@@ -68,7 +70,7 @@ async function findKey({ store, recentKeys, now, log }: Tenancy, digest: string)
       .executeTakeFirst())
   if (row === undefined) return null
   if (!isValid(row, digest, now())) return row
-  recentKeys.set(digest, row)
+  recentKeys.set(digest, row, clears)
   if (recent === null && scopesOf(row) === null)
     log.error({ key_id: row.key_id }, 'a key is damaged and refused: revoke it, and make a new one')
   return row
@@ -81,10 +83,14 @@ function isValid(row: KeyRow, digest: string, now: number): boolean {
 }
 
 /** Notes the last use of a key. No caller waits for it, and a power loss may lose it. */
-function noteUse({ store, recentKeys, now, log }: Tenancy, digest: string, key: KeyRow): void {
+function noteUse(
+  { store, recentKeys, now, log }: Tenancy,
+  digest: string,
+  { key, clears }: { readonly key: KeyRow; readonly clears: number },
+): void {
   const at = now()
   if (key.last_used_at !== null && at - key.last_used_at < lastUsedStepMs) return
-  recentKeys.set(digest, { ...key, last_used_at: at })
+  recentKeys.set(digest, { ...key, last_used_at: at }, clears)
   const note = (changes: Queries) =>
     changes
       .updateTable('keys')

@@ -20,6 +20,11 @@ export class OpenVisits {
     return [...this.#visits.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
+  /** The ids of the runtimes with open connections. */
+  get visited(): readonly string[] {
+    return [...this.#visits.keys()]
+  }
+
   /** Adds a connection. `cut` resets it. Returns the function that removes it. */
   enter(runtimeId: string, cut: () => void): () => void {
     const visits = this.#visits.get(runtimeId) ?? new Set()

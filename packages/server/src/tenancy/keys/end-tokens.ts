@@ -28,20 +28,22 @@ export async function endTokens(
 /**
  * Ends the tokens of runtimes whose key has expired. After a rotation, it ends them when the former
  * secret of the key ends, because the holder of that secret may have them. Cuts connections that
- * were opened with them. Called at intervals, and once for each end.
+ * were opened with them. Called at intervals, and once for each end. Returns the keys whose tokens
+ * it has ended.
  */
 export async function endDueTokens({
   config,
   store,
   visits,
   now,
-}: Pick<Tenancy, 'config' | 'store' | 'visits' | 'now'>): Promise<void> {
-  if (config.e2b === null || config.e2b.keepTokens) return
+}: Pick<Tenancy, 'config' | 'store' | 'visits' | 'now'>): Promise<readonly string[]> {
+  if (config.e2b === null || config.e2b.keepTokens) return []
   const at = now()
-  if ((await due(store.db, at).limit(1).executeTakeFirst()) === undefined) return
-  const made = await store.change(aloneWithService, async (changes) => {
+  if ((await due(store.db, at).limit(1).executeTakeFirst()) === undefined) return []
+  const { made, keys } = await store.change(aloneWithService, async (changes) => {
     const ended: string[] = []
-    for (const key of await due(changes, at).limit(maxKeys).execute()) {
+    const keys = await due(changes, at).limit(maxKeys).execute()
+    for (const key of keys) {
       await changes
         .updateTable('keys')
         .set({ tokens_ended_at: at })
@@ -50,9 +52,29 @@ export async function endDueTokens({
         .execute()
       ended.push(...(await endTokens(changes, key)))
     }
-    return ended
+    return { made: ended, keys }
   })
   for (const runtimeId of made) visits.cut(runtimeId)
+  return keys.map(({ key_id }) => key_id)
+}
+
+/**
+ * Cuts the connections of this host to runtimes of some keys, after another host has ended their
+ * tokens.
+ */
+export async function cutVisitsOf(
+  { store, visits }: Pick<Tenancy, 'store' | 'visits'>,
+  keyIds: readonly string[],
+): Promise<void> {
+  const { visited } = visits
+  if (visited.length === 0 || keyIds.length === 0) return
+  const rows = await store.db
+    .selectFrom('runtimes')
+    .select('runtime_id')
+    .where('runtime_id', 'in', visited)
+    .where('made_by_key_id', 'in', keyIds)
+    .execute()
+  for (const { runtime_id } of rows) visits.cut(runtime_id)
 }
 
 /**

@@ -8,9 +8,9 @@ import type { Tenancy } from '../tenancy.ts'
 import { endTokens } from './end-tokens.ts'
 import { enterKey, scopeOfKeys } from './find-key.ts'
 
-/** Revokes a key, and immediately ends its open streams. */
+/** Revokes a key, and immediately ends its open streams, at all hosts. */
 export async function revokeKey(
-  { config, store, recentKeys, likelyProjects, streams, visits, now }: Tenancy,
+  { config, store, recentKeys, likelyProjects, streams, visits, changesElsewhere, now }: Tenancy,
   { keyId, caller }: { keyId: string; caller: Caller },
 ): Promise<void> {
   const at = now()
@@ -31,6 +31,7 @@ export async function revokeKey(
   likelyProjects.forget(revoked.digest, revoked.previous_digest)
   streams.cutKey(keyId)
   for (const runtimeId of made) visits.cut(runtimeId)
+  await changesElsewhere.apply({ type: 'keys', keyIds: [keyId], endsTokens: made.length > 0 })
 }
 
 interface Revocation {

@@ -27,7 +27,7 @@ export async function rotateKey(
   service: Tenancy,
   { rotationId, keyId, overlapMs, caller }: Rotation,
 ): Promise<SecretKey> {
-  const { store, now, recentKeys, likelyProjects, streams } = service
+  const { store, now, recentKeys, likelyProjects, streams, changesElsewhere } = service
   const at = now()
   const { before, row, secret } = await store.change(scopeOfKeys(caller), async (changes) => {
     const key = await enterKey(changes, caller, keyId)
@@ -59,7 +59,8 @@ export async function rotateKey(
   recentKeys.clear()
   likelyProjects.forget(before.digest, before.previous_digest)
   await streams.look()
-  await endDueTokens(service)
+  const ended = await endDueTokens(service)
+  await changesElsewhere.apply({ type: 'keys', keyIds: [keyId], endsTokens: ended.includes(row.key_id) })
   await keepOnThisMachine(service, { digest: before.digest, secret })
   return { row, secret }
 }

@@ -50,6 +50,11 @@ export async function deleteProject(
     likelyProjects.forget(digest, previous_digest)
     streams.cutKey(key_id)
   }
+  await service.changesElsewhere.apply({
+    type: 'keys',
+    keyIds: revoked.map(({ key_id }) => key_id),
+    endsTokens: false,
+  })
   collector.request()
 }
 

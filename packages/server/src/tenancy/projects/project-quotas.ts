@@ -5,8 +5,8 @@ import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 
 /**
- * A cache of the quotas of projects, because each request is checked against one. Only this process
- * changes them, and it updates the cache.
+ * A cache of the quotas of projects, because each request is checked against one. A change of this
+ * process updates it, and a change of another host of the fleet removes them from it.
  */
 export class ProjectQuotas {
   /** The quotas of a project without its own. */
@@ -14,6 +14,7 @@ export class ProjectQuotas {
   readonly #store: Store
   readonly #log: Log
   readonly #known = new Map([[systemProjectId, noQuotas]])
+  #refreshes = 0
 
   constructor({ store, log }: { readonly store: Store; readonly log: Log }, defaults: Quotas) {
     this.#store = store
@@ -28,6 +29,7 @@ export class ProjectQuotas {
   async of(projectId: string): Promise<Quotas> {
     const known = this.#known.get(projectId)
     if (known !== undefined) return known
+    const refreshes = this.#refreshes
     const row = await this.#store.db
       .selectFrom('projects')
       .select('quotas_json')
@@ -40,7 +42,8 @@ export class ProjectQuotas {
     if (stored === null)
       this.#log.error({ project_id: projectId }, 'the quotas of a project are damaged: set them again')
     const quotas = { ...this.defaults, ...stored }
-    this.#known.set(projectId, quotas)
+    // A row that was read before another host changed it is used once.
+    if (refreshes === this.#refreshes) this.#known.set(projectId, quotas)
     return quotas
   }
 
@@ -52,5 +55,12 @@ export class ProjectQuotas {
   /** Sets the cached quotas of a project. */
   set(projectId: string, quotas: Quotas): void {
     this.#known.set(projectId, quotas)
+  }
+
+  /** Reads the cached quotas of a project again, because another host has changed them. */
+  async refresh(projectId: string): Promise<void> {
+    this.#refreshes += 1
+    if (projectId === systemProjectId || !this.#known.delete(projectId)) return
+    await this.of(projectId)
   }
 }

@@ -19,7 +19,7 @@ interface ProjectChange {
 
 /** Changes a project's name and quotas. Existing things above a smaller quota stay. */
 export async function updateProject(
-  { store, now, projects }: Tenancy,
+  { store, now, projects, changesElsewhere }: Tenancy,
   { reference, change, by }: ProjectChange,
 ): Promise<ProjectRow> {
   const at = now()
@@ -50,6 +50,7 @@ export async function updateProject(
     return stored
   })
   projects.set(row.project_id, quotasOf(row, projects.defaults))
+  await changesElsewhere.apply({ type: 'quotas', projectId: row.project_id })
   return row
 }
 
