@@ -56,6 +56,11 @@ export type HostOptions = Partial<Omit<ServerOptions, 'engine' | 'config'>> & {
   readonly engine?: FakeEngine
   readonly config?: Partial<ServerConfig>
   readonly objects?: FakeObjects
+  /**
+   * The wall clock at 0 of the host's `clock`, with which it goes on. Default: the machine's, which
+   * goes on while `clock` stands still.
+   */
+  readonly begunAt?: number
   readonly role?: FleetConfig['role']
   /** Lets a worker join as its daemon does, with a role of its own in the database. */
   readonly join?: (machine: { readonly hostId: string; readonly stateDir: string }) => Promise<WorkerIdentity>
@@ -119,6 +124,7 @@ async function startOn(
     fleet: { ...fleetTimes, role: options.role ?? 'all' },
     peerAddress: { host: '127.0.0.1', port: 0 },
   }
+  const { begunAt, now = begunAt === undefined ? Date.now : () => begunAt + clock.ms } = options
   const cable = { isCut: false }
   const through = 'url' in store ? await ownStore({ config, engine }, cable) : overCable(store, cable)
   if (options.artifactWays === undefined) {
@@ -141,7 +147,7 @@ async function startOn(
       host: { hostId, checks: async () => ({ checks: [], checkedAt: Date.now() }) },
       hostClock: { bootId: 'given', uptime: () => clock.ms },
       monotonic: () => clock.ms,
-      now: options.now ?? Date.now,
+      now,
       onOver: (error) => void overs.push(error),
       outside: { gateway, dialTls: nowhere, dialWebhook, registryNetwork: { connect: nowhere } },
       config,

@@ -1,6 +1,7 @@
 import { Chance, roundsOf } from '@holt/testkit'
 import { describe, expect, test } from 'vitest'
 import { hasPostgres } from '../../support/postgres-cluster.ts'
+import type { KnownEvent } from '../../support/rounds/check-books.ts'
 import { checkRound, checkVoices } from '../../support/rounds/check-rounds.ts'
 import { RoundsClient, sharedPolicy } from '../../support/rounds/rounds-client.ts'
 import { RoundsFleet } from '../../support/rounds/rounds-fleet.ts'
@@ -37,7 +38,7 @@ interface World {
   readonly ledger: RoundsLedger
   readonly clients: readonly RoundsClient[]
   readonly judged: Set<string>
-  readonly events: object[]
+  readonly events: KnownEvent[]
 }
 
 async function begin(chance: Chance): Promise<World> {

@@ -23,7 +23,9 @@ export class RoundsFleet {
     onTestFinished(() => cluster[Symbol.asyncDispose]())
     const shared = { url: cluster.url('postgres') }
     const hosts: TestHost[] = []
-    while (hosts.length < size) hosts.push(await startHost(shared))
+    // If wall clocks went on alone, hosts would move deadlines all the time.
+    const begunAt = Date.now()
+    while (hosts.length < size) hosts.push(await startHost(shared, { begunAt }))
     const store = await openStore({ type: 'postgres', ...shared, fleet: true }, () => undefined)
     onTestFinished(() => store.close())
     const fleet = new RoundsFleet(store, hosts)
