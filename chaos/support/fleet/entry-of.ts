@@ -1,4 +1,5 @@
 import type { FleetHost } from '../../../e2e/support/fleet/fleet-host.ts'
+import { vouchHeaders } from '../../../packages/server/src/fleet/forwarding/vouch-headers.ts'
 import type { RoundsEntry } from '../../../packages/server/test/support/rounds/rounds-client.ts'
 
 /**
@@ -32,6 +33,28 @@ export function patientEntryOf(host: FleetHost, ownKey: string): RoundsEntry {
   }
 }
 
+/**
+ * The headers of a message between hosts, with the rights of another project. A host that heard
+ * them from a client would answer as to that project.
+ */
+const forged = vouchHeaders({
+  vouch: {
+    requestId: 'forged',
+    address: '203.0.113.9',
+    isSecure: true,
+    caller: {
+      projectId: 'prforged',
+      keyId: 'keforged',
+      keyVersion: 1,
+      keyName: 'forged',
+      scopes: new Set(['admin'] as const),
+    },
+    visit: null,
+  },
+  owned: { type: 'host', projectId: 'prforged', id: 'hoforged' },
+  deadlineMs: 1,
+})
+
 /** Returns a host as the clients of one key reach it. */
 export function entryOf(host: FleetHost, ownKey: string, timeoutMs = answerMs): RoundsEntry {
   return {
@@ -43,6 +66,7 @@ export function entryOf(host: FleetHost, ownKey: string, timeoutMs = answerMs): 
           headers: {
             ...(key === null ? {} : { authorization: `Bearer ${key}` }),
             ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+            ...forged,
             ...headers,
           },
           signal: AbortSignal.timeout(timeoutMs),

@@ -14,6 +14,7 @@ import { mustAsk, startSpeaking, stateOf } from './fleet-client.ts'
 import { Revoker } from './revoker.ts'
 import { type RoundsWorld, roundsTimes } from './rounds-world.ts'
 import { restoreSnapshot, type Sleeper, startSleeper, tryToWake, wake } from './sleeper.ts'
+import { checkObjects } from './stored-objects.ts'
 import { Voices } from './voices.ts'
 
 const runtimesPath = '/v1/agents/runtime'
@@ -72,6 +73,10 @@ export async function playRound(world: RoundsWorld, fault: FleetFault): Promise<
   const judged = new Set(fault.isJudged ? [victim.hostId] : [])
   const rows = await checkBooks({ fleet: world.checked, ledger, judged, events: world.events })
   world.figures.acknowledged += ledger.acknowledged
+  await checkObjects(world.fleet)
+  const sent = world.events.slice(world.unsent)
+  await world.webhook.has(sent)
+  world.figures.sent = sent.length
   for (const id of [...speakers.keys(), sleeper.id]) {
     await mustAsk(world.chance.pick(world.fleet.hosts), 'DELETE', `${runtimesPath}/${id}`)
     voices.noteEnd(id, 'it was deleted')
@@ -90,11 +95,11 @@ async function beginRound(world: RoundsWorld, fault: FleetFault): Promise<Round>
   const { fleet, chance, canaries } = world
   const isolation = chance.pick((['gvisor', 'container'] as const).filter((one) => service.unavailable[one] === null))
   const voices = new Voices(fleet.outside)
-  const speakers = new Map<string, FleetHost>()
-  for (const host of fleet.hosts) {
+  const speaking = fleet.hosts.map(async (host) => {
     const id = await startSpeaking(host, isolation)
-    speakers.set(id, (await ownerOf(fleet, id)) ?? host)
-  }
+    return [id, (await ownerOf(fleet, id)) ?? host] as const
+  })
+  const speakers = new Map(await Promise.all(speaking))
   // A verdict is told by what becomes of a runtime.
   const victim = chance.pick([...new Set(speakers.values())])
   const sleeper = await startSleeper(fleet, victim, { isolation: 'gvisor', text: canaries.file })

@@ -59,14 +59,18 @@ export class QuotaWatch implements AsyncDisposable {
   async #look(session: Session): Promise<void> {
     await session.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     const { rows } = await session.query(
-      `SELECT count(*) AS count FROM runtimes WHERE project_id = $1 AND ended_at IS NULL AND state <> 'paused'`,
+      `SELECT runtime_id || ' ' || state AS text FROM runtimes
+       WHERE project_id = $1 AND ended_at IS NULL AND state <> 'paused'
+       -- A delete is never refused: a paused runtime that ends may come on top.
+       AND NOT (state = 'terminating' AND paused_at IS NOT NULL)`,
       [this.#projectId],
     )
     await session.script('COMMIT')
-    const [{ count } = { count: 0 }] = rows as { count: number }[]
+    const texts = (rows as { readonly text: string }[]).map(({ text }) => text)
+    const count = texts.length
     this.#looks += 1
     this.#most = Math.max(this.#most, count)
-    if (count > this.#limit) this.#faults.push(`the project had ${count} runtimes, and may have ${this.#limit}`)
+    if (count > this.#limit) this.#faults.push(`the project has more than it may: ${texts.join(', ')}`)
     await sleep(pauseMs)
   }
 }

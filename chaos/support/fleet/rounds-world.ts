@@ -4,8 +4,9 @@ import type { Fleet } from '../../../e2e/support/fleet/start-fleet.ts'
 import { seenAs } from '../../../e2e/support/fleet/use-fleet.ts'
 import type { Belongings } from '../../../e2e/support/leaks.ts'
 import { ask } from '../../../packages/server/test/support/postgres-cluster.ts'
-import type { CheckedFleet } from '../../../packages/server/test/support/rounds/check-books.ts'
+import type { CheckedFleet, KnownEvent } from '../../../packages/server/test/support/rounds/check-books.ts'
 import { sharedPolicy } from '../../../packages/server/test/support/rounds/rounds-client.ts'
+import { WebhookReceiver } from '../webhook-receiver.ts'
 import { type Canaries, makeCanaries } from './canaries.ts'
 import { entryOf, patientEntryOf } from './entry-of.ts'
 import { mustAsk } from './fleet-client.ts'
@@ -37,10 +38,13 @@ export interface RoundsWorld extends AsyncDisposable {
   /** The runtimes of the project that earlier rounds have ended. */
   readonly past: Set<string>
   /** The events of the project so far. */
-  readonly events: object[]
+  readonly events: KnownEvent[]
+  /** The receiver of all events of the project after the first `unsent` ones. */
+  readonly webhook: WebhookReceiver
+  readonly unsent: number
   /** The things of each host before the first round. */
   readonly before: ReadonlyMap<FleetHost, Belongings>
-  readonly figures: { acknowledged: number; revoked: number; voices: number; woken: number }
+  readonly figures: { acknowledged: number; revoked: number; voices: number; woken: number; sent: number }
 }
 
 /** Makes the project of the clients, and begins to watch it. */
@@ -61,19 +65,26 @@ export async function makeWorld(fleet: Fleet, chance: Chance): Promise<RoundsWor
     const made = await server.ask('POST', path, { json })
     if (made.status !== 201) throw new Error(made.text)
   }
+  await using undo = new AsyncDisposableStack()
+  const webhook = undo.use(await WebhookReceiver.listen(fleet.network.addressOf('outside')))
+  const hook = { url: webhook.url, types: ['runtime.*', 'policy.*', 'secret.*', 'key.*'] }
+  const made = await server.ask('POST', '/v1/agents/webhook', { json: hook })
+  if (made.status !== 201) throw new Error(made.text)
+  const unsent = (await server.ask('GET', '/v1/agents/event?limit=100')).json.data.length
   const url = fleet.cluster.url('holt')
-  const watch = new QuotaWatch(url, { projectId, limit: runtimesMax })
+  const watch = undo.use(new QuotaWatch(url, { projectId, limit: runtimesMax }))
   const past = new Set<string>()
   const runtimeRows = async () => {
     const rows = await ask(url, `SELECT * FROM runtimes WHERE project_id = '${projectId}' ORDER BY runtime_id`)
     return rows.filter(({ runtime_id }) => !past.has(runtime_id))
   }
+  const parts = undo.move()
   return {
-    ...{ fleet, chance, key, watch, canaries, past },
+    ...{ fleet, chance, key, watch, canaries, past, webhook, unsent },
     checked: { hosts: fleet.hosts.map((host) => patientEntryOf(host, key)), patienceMs, runtimeRows },
     events: [],
     before: new Map(fleet.hosts.map((host) => [host, belongingsOf(host)])),
-    figures: { acknowledged: 0, revoked: 0, voices: 0, woken: 0 },
-    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+    figures: { acknowledged: 0, revoked: 0, voices: 0, woken: 0, sent: 0 },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }

@@ -34,12 +34,15 @@ export class Voices {
     const end = this.#ended.get(id)
     if (end === undefined) return []
     const late = this.#outside.of(id).filter(({ at }) => at > end.at + slackMs)
-    return late.map(({ at, from }) => `${id} was heard through ${from} ${Math.round(at - end.at)} ms after ${end.how}`)
+    return late.map(
+      ({ at, from }) => `${id} was heard through ${from ?? 'a host'} ${Math.round(at - end.at)} ms after ${end.how}`,
+    )
   }
 }
 
 /** Returns a fault if a runtime was heard through a host again after another one had it. */
 function twice(id: string, heard: readonly Heard[]): readonly string[] {
-  const stays = heard.map(({ from }) => from).filter((from, index, all) => from !== all[index - 1])
+  const known = heard.flatMap(({ from }) => (from === null ? [] : [from]))
+  const stays = known.filter((from, index) => from !== known[index - 1])
   return new Set(stays).size === stays.length ? [] : [`${id} was heard through ${stays.slice(0, 6).join(', ')}`]
 }

@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 
 /** Something that was heard from a runtime. */
 export interface Heard {
   /** When it arrived, in milliseconds of `performance.now()` of this process. */
   readonly at: number
-  /** The address of the host through whose gateway it came. */
-  readonly from: string
+  /** The address of the host through whose gateway it came; null: it has closed the connection. */
+  readonly from: string | null
   /** One program in one boot of one runtime. */
   readonly voice: string
   readonly count: number
@@ -19,15 +19,20 @@ export interface Heard {
 export class Outside implements AsyncDisposable {
   readonly #server: Server
   readonly #heard = new Map<string, Heard[]>()
+  /** The addresses of connections. A socket forgets its own when the other side has closed it. */
+  readonly #addresses = new WeakMap<Socket, string>()
 
   private constructor() {
     this.#server = createServer((request, response) => {
       const [, runtimeId = '', voice = '', count = ''] = (request.url ?? '').split('/')
-      const { remoteAddress = '' } = request.socket
+      const from = this.#addresses.get(request.socket) ?? null
       const all = this.#heard.get(runtimeId) ?? []
-      all.push({ at: performance.now(), from: remoteAddress, voice, count: Number(count) })
+      all.push({ at: performance.now(), from, voice, count: Number(count) })
       this.#heard.set(runtimeId, all)
       response.writeHead(204).end()
+    })
+    this.#server.on('connection', (socket: Socket) => {
+      if (socket.remoteAddress !== undefined) this.#addresses.set(socket, socket.remoteAddress)
     })
   }
 
