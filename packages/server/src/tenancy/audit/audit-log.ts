@@ -9,6 +9,12 @@ import { maxWaiting, WaitingEntries } from './waiting-entries.ts'
 /** The delay of entries without a database change, such as commands and files, in milliseconds. */
 const flushMs = 200
 
+/**
+ * The delay after a failure, in milliseconds. A store can be away for hours, and each failure is a
+ * line in the log.
+ */
+const retryMs = 5_000
+
 /** The entries of one transaction, so that none blocks others for long. */
 const batchSize = 100
 
@@ -37,6 +43,7 @@ export class AuditLog {
   readonly #now: () => number
   readonly #waiting: WaitingEntries
   #timer: NodeJS.Timeout | null = null
+  #delayMs = flushMs
   #flushing: Promise<void> = Promise.resolve()
   readonly #dropped = new WeakSet<OpenEntry>()
   /** The entries that count calls without a valid key, by address. */
@@ -119,7 +126,7 @@ export class AuditLog {
   }
 
   #add(entry: OpenEntry): void {
-    if (this.#waiting.add(entry)) this.#timer ??= setTimeout(() => void this.#flush(), flushMs).unref()
+    if (this.#waiting.add(entry)) this.#timer ??= setTimeout(() => void this.#flush(), this.#delayMs).unref()
   }
 
   /** Queues the counted entries, and removes the addresses whose minute is over. */
@@ -140,11 +147,13 @@ export class AuditLog {
         await this.#writeBatch(entries.slice(start, start + batchSize))
       } catch (error) {
         // The entries wait for the next attempt. Calls continue meanwhile.
+        this.#delayMs = retryMs
         this.#log.warn({ err: error, entries: entries.length - start }, 'audit entries could not be written')
         for (const entry of entries.slice(start)) this.#add(entry)
         return
       }
     }
+    this.#delayMs = flushMs
     const lost = this.#waiting.takeLost()
     if (lost !== null) this.#log.error(lost, 'audit entries were lost: they could not be written')
   }

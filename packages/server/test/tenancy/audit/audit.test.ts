@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { type AuditEntry, type Route, routes } from '@holt/protocol'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { AuditLog } from '../../../src/tenancy/audit/audit-log.ts'
 import { auditKindOf } from '../../../src/tenancy/audit/audited-route.ts'
 import { OldAudit } from '../../../src/tenancy/audit/old-audit.ts'
@@ -264,6 +264,39 @@ test('an entry that the store refuses is dropped, and the entries beside it are 
   begin('three')
   await audit.flush()
   expect(told()).toHaveLength(1)
+  await audit.close()
+  await store.close()
+})
+
+test('a store that is away is tried every five seconds, and gets all entries when it is back', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const store = await openTestStore()
+  let isAway = true
+  const change: typeof store.change = async (...asked) => {
+    if (isAway) throw new Error('the store is away')
+    return store.change(...asked)
+  }
+  const { log, logged } = keepingLog()
+  const audit = new AuditLog({ ...store, change }, log, () => 0)
+  const call = {
+    projectId: null,
+    kind: 'inside',
+    key: null,
+    route: 'startCommand',
+    params: {},
+    requestId: null,
+  } as const
+  for (const address of ['one', 'two', 'three']) {
+    audit.begin({ ...call, address })
+    await vi.advanceTimersByTimeAsync(4_000)
+  }
+  expect(logged.filter(({ message }) => message.includes('could not be written'))).toHaveLength(3)
+  isAway = false
+  vi.useRealTimers()
+  await audit.flush()
+  const rows = await store.db.selectFrom('audit').select('address').orderBy('seq').execute()
+  expect(rows.map(({ address }) => address)).toEqual(['one', 'two', 'three'])
   await audit.close()
   await store.close()
 })
