@@ -1,4 +1,4 @@
-import { clockLimitMs, clockWarnMs } from '../../foundation/host/host-condition.ts'
+import { clockLimitMs, clockText, clockWarnMs } from '../../foundation/host/clock-difference.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
@@ -27,8 +27,8 @@ type ComparedHost = Pick<
 
 /** The facts about a fleet, as its database and its hosts tell them. */
 export interface FleetFacts {
-  /** The lead of this machine's clock over the database's, in milliseconds. */
-  readonly clockDifferenceMs: number
+  /** The lead of this machine's clock over the database's, in milliseconds. Null: it is unknown. */
+  readonly clockDifferenceMs: number | null
   readonly maxConnections: number
   /** The names of synchronous standbys; empty: none. */
   readonly standbys: string
@@ -58,9 +58,10 @@ export function checkFleet(facts: FleetFacts): readonly Check[] {
   ]
 }
 
-function checkClock(differenceMs: number): Check {
-  const seconds = `${Math.round(Math.abs(differenceMs) / 100) / 10} s`
-  const text = `it is ${seconds} ${differenceMs >= 0 ? 'ahead of' : 'behind'} the clock of PostgreSQL`
+function checkClock(differenceMs: number | null): Check {
+  if (differenceMs === null)
+    return warn('fleet clock', 'the database answers too slowly to compare the clock of this host with its own')
+  const text = clockText(differenceMs)
   if (Math.abs(differenceMs) >= clockLimitMs) return mustFix('fleet clock', text, 'systemctl restart chrony')
   return Math.abs(differenceMs) >= clockWarnMs
     ? warn('fleet clock', text, 'systemctl restart chrony')

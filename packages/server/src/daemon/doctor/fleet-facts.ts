@@ -1,5 +1,6 @@
 import { connect } from 'node:tls'
 import type { ServerConfig } from '../../foundation/config/config.ts'
+import { clockDifference } from '../../foundation/host/clock-difference.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
 import { masterKeysPath, readMasterKeys } from '../../foundation/sealing/master-key-file.ts'
 import type { Session } from '../../foundation/store/postgres/session.ts'
@@ -36,7 +37,7 @@ async function readFleetFacts(url: string, keysPath: string): Promise<FleetFacts
       { now: number },
     ]
     const now = Date.now()
-    const tripMs = performance.now() - sentAt
+    const trip = { sentAt, answeredAt: performance.now(), now }
     const setting = async (name: string) =>
       ((await session.query(`SELECT current_setting('${name}') AS value`)).rows as [{ value: string }])[0].value
     const exists = (await session.query("SELECT to_regclass('hosts') AS name")).rows as [{ name: string | null }]
@@ -46,7 +47,7 @@ async function readFleetFacts(url: string, keysPath: string): Promise<FleetFacts
         : ((await session.query('SELECT * FROM hosts ORDER BY joined_at')).rows as readonly HostRow[])
     const tried = hosts.filter((host) => !isJudged(host) && host.address !== '').slice(0, mostTried)
     return {
-      clockDifferenceMs: Math.round(now - tripMs / 2 - Number(clock.now)),
+      clockDifferenceMs: clockDifference({ ...trip, databaseNow: Number(clock.now) }),
       maxConnections: Number(await setting('max_connections')),
       standbys: await setting('synchronous_standby_names'),
       commit: await setting('synchronous_commit'),

@@ -1,35 +1,15 @@
-import { clockLimitMs, clockText, clockWarnMs, type HostCondition } from '../../foundation/host/host-condition.ts'
+import {
+  clockDifference,
+  clockLimitMs,
+  clockText,
+  clockWarnMs,
+  type MeasuredClock,
+} from '../../foundation/host/clock-difference.ts'
+import type { HostCondition } from '../../foundation/host/host-condition.ts'
 import type { Log } from '../../foundation/log.ts'
 
 /** The time without a read of the store after which a host gets no requests, in milliseconds. */
 const unreadMs = 5_000
-
-/**
- * The longest round trip of a beat that says something about the clocks, in milliseconds. The
- * measured difference is wrong by half of a round trip at most.
- */
-const longestTripMs = 2_000
-
-/** A beat, and the clock of the database when it was carried out. */
-export interface MeasuredBeat {
-  /** When it was sent and answered, by a clock that is never set, in milliseconds. */
-  readonly sentAt: number
-  readonly answeredAt: number
-  /** The wall clock of this host at the answer, in milliseconds since 1970 UTC. */
-  readonly now: number
-  /** The wall clock of the database, in milliseconds since 1970 UTC. */
-  readonly databaseNow: number
-}
-
-/**
- * Returns the lead of this host's wall clock over that of the database, in milliseconds. The
- * database is taken to have read its clock in the middle of the round trip. Null: the trip took too
- * long to say anything.
- */
-export function clockDifference({ sentAt, answeredAt, now, databaseNow }: MeasuredBeat): number | null {
-  const tripMs = answeredAt - sentAt
-  return tripMs < 0 || tripMs > longestTripMs ? null : Math.round(now - tripMs / 2 - databaseNow)
-}
 
 interface OwnConditionOptions {
   readonly log: Log
@@ -83,7 +63,7 @@ export class OwnCondition implements HostCondition {
   }
 
   /** Compares the clocks by a beat. */
-  noteBeat(beat: MeasuredBeat): void {
+  noteBeat(beat: MeasuredClock): void {
     const difference = clockDifference(beat)
     if (difference === null) return
     this.#clockDifferenceMs = difference

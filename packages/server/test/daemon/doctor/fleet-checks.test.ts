@@ -43,6 +43,7 @@ test('a fleet that is well passes every check', () => {
 test.each<[string, Partial<FleetFacts>, string]>([
   ['a clock that is 2 s off', { clockDifferenceMs: -2_000 }, 'warn fleet clock'],
   ['a clock that is 30 s off', { clockDifferenceMs: 30_000 }, 'fix fleet clock'],
+  ['a clock that cannot be compared', { clockDifferenceMs: null }, 'warn fleet clock'],
   ['too few connections', { maxConnections: 20 }, 'warn connections'],
   ['no standby', { standbys: '' }, 'warn durability'],
   ['commits that are not awaited', { commit: 'off' }, 'warn durability'],

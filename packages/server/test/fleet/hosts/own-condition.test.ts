@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { clockDifference, OwnCondition } from '../../../src/fleet/hosts/own-condition.ts'
+import { OwnCondition } from '../../../src/fleet/hosts/own-condition.ts'
+import { clockDifference } from '../../../src/foundation/host/clock-difference.ts'
 import { hostRow, startHost } from '../../support/fleet.ts'
 import { hasPostgres, startCluster } from '../../support/postgres-cluster.ts'
 import { keepingLog } from '../../support/start-test-server.ts'
