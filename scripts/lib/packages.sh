@@ -68,21 +68,39 @@ ensure_test_postgres() {
 	apt_install -o Dpkg::Options::=--force-confold postgresql
 }
 
-# The registry that tests pull from. Its package starts a service, so only its program is taken.
-ensure_test_registry() {
-	have docker-registry && return
+# Programs of packages that start a service. Only their files are taken, and the libraries that the machine lacks: take_program PROGRAM PACKAGE
+take_program() {
+	local program=$1 package=$2 root=$tools/debian/$2 dir deb path
+	have "$program" && return
 	if ! may_install; then
-		fix 'missing for the tests: docker-registry' 'apt-get install docker-registry && systemctl disable --now docker-registry'
+		fix "missing for the tests: $package" "apt-get install $package && systemctl disable --now $package"
 		return
 	fi
-	local dir
+	say "fetching $package for the tests"
 	dir=$(mktemp -d)
-	say 'fetching docker-registry for the tests'
-	if (cd "$dir" && { apt-get -qq download docker-registry || { apt-get -qq update && apt-get -qq download docker-registry; }; }) >"$apt_log" 2>&1 &&
-		dpkg -x "$dir"/docker-registry_*.deb "$dir/root"; then
-		install -D "$dir/root/usr/bin/docker-registry" "$tools/bin/docker-registry"
-	else
-		fix 'docker-registry cannot be fetched' 'apt-get install docker-registry && systemctl disable --now docker-registry'
+	mkdir -p "$dir/partial"
+	local options=(-y -qq --no-install-recommends --download-only -o DPkg::Lock::Timeout=120 -o "Dir::Cache::archives=$dir" -o APT::Sandbox::User=root)
+	if { timeout 300 apt-get "${options[@]}" install "$package" || { timeout 300 apt-get -qq update && timeout 300 apt-get "${options[@]}" install "$package"; }; } >"$apt_log" 2>&1; then
+		rm -rf "$root"
+		mkdir -p "$root"
+		for deb in "$dir"/*.deb; do dpkg -x "$deb" "$root"; done
 	fi
 	rm -rf "$dir"
+	path=$(find "$root" -type f -path "*bin/$program" -print -quit 2>/dev/null)
+	if [ -z "$path" ]; then
+		tail -n 5 "$apt_log"
+		fix "$package cannot be fetched (see above)" "apt-get install $package && systemctl disable --now $package"
+		return
+	fi
+	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$(find "$root" -type d -name '*-linux-gnu' | paste -sd :)" "$path" >"$tools/bin/$program"
+	chmod 755 "$tools/bin/$program"
+}
+
+# The registry that tests pull from, and the pooler before their database. The long tests also have the parts of docs/two-machines.md.
+ensure_test_services() {
+	take_program docker-registry docker-registry
+	take_program pgbouncer pgbouncer
+	[ "${HOLT_TEST_LENGTH:-short}" = short ] && return
+	take_program haproxy haproxy
+	take_program sshd openssh-server
 }

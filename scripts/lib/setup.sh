@@ -54,7 +54,7 @@ go_job=
 trap 'rm -f "$apt_log" "$npm_log"; [ -z "$go_job" ] || kill "$go_job" 2>/dev/null || true' EXIT
 if [ "$with_tests" = 1 ]; then
 	ensure_packages "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
-	ensure_test_registry
+	ensure_test_services
 	ensure_test_postgres
 else
 	ensure_packages "${RUN_PACKAGES[@]}"

@@ -36,8 +36,6 @@ async function startProxy(hosts: readonly TestHost[]): Promise<string> {
     ({ server }, at) => `  server s${at} ${new URL(server.server.url).host} source ${proxyAddress}`,
   )
   const text = given
-    // A machine for tests may have a small limit of open files.
-    .replace(/^ {2}maxconn .*$/m, '  maxconn 200')
     .replace(/^ {2}bind .*$/m, `  bind 127.0.0.1:${port}`)
     .replace(/(?:^ {2}server .*\n)+/m, `${servers.join('\n')}\n`)
   const file = join(dir, 'haproxy.cfg')

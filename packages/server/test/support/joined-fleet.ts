@@ -21,15 +21,14 @@ export interface JoinedFleet {
 
 /**
  * Starts a front, and workers as their daemons start: each has a database role of its own.
- * `optionsOf` gives each worker its options.
+ * `optionsOf` gives each worker its options. Default: a server of their own.
  */
 export async function startJoinedFleet(
   count: number,
   optionsOf: (at: number) => HostOptions = () => ({}),
+  databaseUrl?: string,
 ): Promise<JoinedFleet> {
-  const cluster = await startCluster()
-  onTestFinished(() => cluster[Symbol.asyncDispose]())
-  const place = { url: cluster.url('postgres') }
+  const place = { url: databaseUrl ?? (await ownDatabase()) }
   const objects = new FakeObjects()
   const front = await startHost(place, { role: 'front', objects })
   const store = await openStore({ type: 'postgres', ...place, fleet: true }, () => undefined)
@@ -52,4 +51,10 @@ export async function startJoinedFleet(
   await vi.waitUntil(async () => (await waiting.execute()).length === 0, patience)
   await pass(1, { store, hosts, beating: hosts })
   return { store, front, workers }
+}
+
+async function ownDatabase(): Promise<string> {
+  const cluster = await startCluster()
+  onTestFinished(() => cluster[Symbol.asyncDispose]())
+  return cluster.url('postgres')
 }

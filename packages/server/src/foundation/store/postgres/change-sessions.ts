@@ -22,6 +22,8 @@ interface ChangeSessionsOptions {
   readonly url: string
   /** The time that a statement of a change may take, in milliseconds. */
   readonly statementMs: number
+  /** True if statements are prepared. A pooler that shares sessions cannot keep them. */
+  readonly prepares: boolean
 }
 
 /**
@@ -63,7 +65,8 @@ export class ChangeSessions {
   /** Opens a connection at once, beside the others. The caller closes it. */
   async extra(): Promise<Session> {
     if (this.#isClosed) throw new Error('the store is closed')
-    const session = await Session.open(this.#options.url, 'holtd')
+    const { url, prepares } = this.#options
+    const session = await Session.open(url, 'holtd', { prepares })
     session.limitStatements(this.#options.statementMs)
     return session
   }

@@ -9,6 +9,7 @@ import { postgresDialect, scopeOfNext } from './dialect.ts'
 import { joinFleet, OneDaemon } from './guard.ts'
 import { Readers } from './readers.ts'
 import { timeoutMs } from './session.ts'
+import { sharesSessions } from './shared-sessions.ts'
 import { Writer } from './writer.ts'
 
 /** The options of a PostgreSQL store. */
@@ -39,11 +40,14 @@ export async function openPostgresStore({
   onTaken,
   statementMs = timeoutMs.statement,
 }: PostgresStoreOptions): Promise<Store> {
+  const isShared = await sharesSessions(url)
+  if (isShared && !fleet) throw new Error(needsOwnSessions)
   if (as === 'worker') await awaitSchema(url)
   else if (fleet) await joinFleet(url)
+  const prepares = !isShared
   const guard = fleet ? null : await OneDaemon.take({ url, onTaken })
-  const writer = new Writer({ url, statementMs, guard })
-  const readers = new Readers({ url, applicationName: 'holtd reader', ownSessions: !fleet })
+  const writer = new Writer({ url, statementMs, prepares, guard })
+  const readers = new Readers({ url, applicationName: 'holtd reader', ownSessions: !fleet, prepares })
   const db = new Kysely<Tables>({ dialect: postgresDialect(writer, readers) })
   let closing: Promise<unknown> | null = null
   return {
@@ -67,6 +71,11 @@ export async function openPostgresStore({
     },
   }
 }
+
+/** The error of a daemon without a fleet, whose lock of the database belongs to a session. */
+const needsOwnSessions =
+  'HOLT_DATABASE_URL is the address of a pooler that gives each transaction another session, and the lock of the ' +
+  'database belongs to a session. Use the address of PostgreSQL itself, or set pool_mode = session in PgBouncer'
 
 /** The time that a call waits for the changes under way, in milliseconds. They are short. */
 const endedTimeoutMs = 60_000

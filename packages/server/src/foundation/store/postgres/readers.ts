@@ -22,11 +22,14 @@ interface ReadersOptions {
    * write. The setting of a pooler's session would also be that of others.
    */
   readonly ownSessions: boolean
+  /** True if statements are prepared. A pooler that shares sessions cannot keep them. */
+  readonly prepares: boolean
 }
 
 /** The connections that read. */
 export class Readers {
   readonly #pool: Pool
+  readonly #prepares: boolean
   /**
    * The queue of reads, whose waiting time has no bound. The pool's own waiting counts as a failure
    * to connect.
@@ -35,7 +38,8 @@ export class Readers {
   /** The reason why the most recently ended read could not connect; null if it could. */
   #cause: ConnectionLost | null = null
 
-  constructor({ url, applicationName, ownSessions }: ReadersOptions) {
+  constructor({ url, applicationName, ownSessions, prepares }: ReadersOptions) {
+    this.#prepares = prepares
     this.#pool = new Pool({
       ...clientConfig(url, applicationName),
       query_timeout: timeoutMs.statement,
@@ -52,7 +56,7 @@ export class Readers {
   /** Runs one statement. Hides a break of the connection if the database is back soon. */
   async query(text: string, values: readonly unknown[]): Promise<Answer> {
     const deadline = Date.now() + retryTimeoutMs
-    const name = preparedName(text)
+    const name = this.#prepares ? preparedName(text) : undefined
     for (;;) {
       try {
         const query = { ...(name === undefined ? {} : { name }), text, values: [...values] }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Client, type ClientConfig, type QueryConfig, types } from 'pg'
 import { ConnectionLost, translate } from './errors.ts'
 
@@ -42,13 +43,14 @@ export function clientConfig(url: string, applicationName: string): ClientConfig
 const names = new Map<string, string>()
 
 /**
- * Returns the name under which a statement is prepared on each connection that runs it. Returns
- * undefined beyond the bound.
+ * Returns the name under which a statement is prepared on each connection that runs it. It follows
+ * from the text, so that no two daemons mean different statements by it. Returns undefined beyond
+ * the bound.
  */
 export function preparedName(sql: string): string | undefined {
   const known = names.get(sql)
   if (known !== undefined || names.size >= maxPrepared) return known
-  const name = `s${names.size}`
+  const name = createHash('sha256').update(sql).digest('base64url').slice(0, 22)
   names.set(sql, name)
   return name
 }
@@ -69,18 +71,23 @@ export class Session {
   readonly #lost = Promise.withResolvers<ConnectionLost>()
   #isLost = false
   #statementMs: number | null = timeoutMs.statement
+  readonly #prepares: boolean
 
-  private constructor(client: Client) {
+  private constructor(client: Client, prepares: boolean) {
     this.#client = client
+    this.#prepares = prepares
     client.on('error', (error) => this.#lose(error))
     client.on('end', () => this.#lose(new Error('the connection ended')))
   }
 
-  /** Connects. Throws `ConnectionLost` or `StatementError`. */
-  static async open(url: string, applicationName: string): Promise<Session> {
+  /**
+   * Connects. Throws `ConnectionLost` or `StatementError`. `prepares`: statements are prepared, for
+   * connections that run the same ones often. A pooler that shares sessions cannot keep them.
+   */
+  static async open(url: string, applicationName: string, { prepares = false } = {}): Promise<Session> {
     try {
       const client = new Client(clientConfig(url, applicationName))
-      const session = new Session(client)
+      const session = new Session(client, prepares)
       await client.connect()
       return session
     } catch (error) {
@@ -107,7 +114,7 @@ export class Session {
 
   /** Runs one statement with parameters. */
   async query(text: string, values: readonly unknown[] = []): Promise<Answer> {
-    const name = preparedName(text)
+    const name = this.#prepares ? preparedName(text) : undefined
     return this.#ask({ ...(name === undefined ? {} : { name }), text, values: [...values] })
   }
 

@@ -60,6 +60,8 @@ interface WriterOptions {
   readonly url: string
   /** The time that a statement of a change may take, in milliseconds. */
   readonly statementMs: number
+  /** True if statements are prepared. A pooler that shares sessions cannot keep them. */
+  readonly prepares: boolean
   /** The guard of a database that is for one daemon alone. Null in a fleet. */
   readonly guard: OneDaemon | null
 }
