@@ -79,9 +79,15 @@ async function bind(parts: {
   readonly noted: string | null
 }): Promise<void> {
   const { store, stateDir, noted } = parts
-  const id = parts.id ?? noted ?? randomText(20)
-  if (parts.id === null) await store.db.insertInto('store_facts').values({ name: 'id', value: id }).execute()
+  const id = parts.id ?? (await nameStore(store.db, noted ?? randomText(20)))
   if (id !== noted) await writeStoreId(stateDir, id)
+}
+
+/** Gives a store an id, and returns it: that of another host, if both start at the same moment. */
+async function nameStore(db: Queries, value: string): Promise<string> {
+  const named = db.insertInto('store_facts').values({ name: 'id', value })
+  await named.onConflict((conflict) => conflict.column('name').doNothing()).execute()
+  return (await storeIdOf(db)) ?? value
 }
 
 /**

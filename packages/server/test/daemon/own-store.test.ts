@@ -4,10 +4,14 @@ import { FakeEngine } from '@holt/engine-testkit/fake'
 import { memoryDir } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { BuildPaths } from '../../src/builds/paths.ts'
+import { openOwnStore } from '../../src/daemon/open-own-store.ts'
+import { parseConfig } from '../../src/foundation/config/config.ts'
+import { readStoreId } from '../../src/foundation/config/store-file.ts'
+import { storeIdOf } from '../../src/foundation/store/store-id.ts'
 import { exportStore, importStore } from '../../src/foundation/store/transfer/transfer.ts'
 import { type Cluster, hasPostgres, startCluster } from '../support/postgres-cluster.ts'
-import { startTestServer, type TestServer } from '../support/start-test-server.ts'
-import { onPostgres, tamper } from '../support/test-store.ts'
+import { keepingLog, startTestServer, type TestServer } from '../support/start-test-server.ts'
+import { newStateDir, onPostgres, tamper } from '../support/test-store.ts'
 
 const storeFiles = ['holt.db', 'holt.db-wal', 'holt.db-shm']
 
@@ -136,4 +140,20 @@ describe.skipIf(onPostgres || !hasPostgres())('during a move to PostgreSQL', () 
     expect(await belongingsOf(engine)).toEqual(belongings)
     expect((await ask('POST', `/v1/agents/runtime/${id}/resume`)).status).toBe(200)
   })
+})
+
+test.skipIf(!hasPostgres())('hosts of a fleet that start at the same moment give their store one id', async () => {
+  const cluster = await startCluster()
+  onTestFinished(() => cluster[Symbol.asyncDispose]())
+  const open = async () => {
+    const config = parseConfig({
+      ...{ HOLT_FLEET: '1', HOLT_DATABASE_URL: cluster.url('postgres'), HOLT_STATE_DIR: await newStateDir() },
+      ...{ HOLT_PEER_ADDRESS: '127.0.0.1', HOLT_OBJECT_STORE: 'file:///srv/objects' },
+    })
+    const store = await openOwnStore({ config, engine: new FakeEngine(), log: keepingLog().log })
+    onTestFinished(() => store.close())
+    return [await storeIdOf(store.db), await readStoreId(config.stateDir)]
+  }
+  const ids = await Promise.all(Array.from({ length: 6 }, open))
+  expect(new Set(ids.flat()).size).toBe(1)
 })
