@@ -37,10 +37,10 @@ async function wish({ front, store, workers }: JoinedFleet, host: TestHost, verb
   await pass(1, { store, hosts, beating: hosts })
 }
 
-/** Returns the errors and the refusals in the logs of hosts. */
+/** Returns the errors, the refusals and what could not be written in the logs of hosts. */
 function failures(hosts: readonly TestHost[]): readonly unknown[] {
   return hosts.flatMap(({ server }) =>
-    server.logged.filter(({ level, message }) => level === 'error' || message.includes('refused')),
+    server.logged.filter(({ level, message }) => level === 'error' || /refused|could not be written/.test(message)),
   )
 }
 
@@ -67,6 +67,8 @@ describe.skipIf(!hasPostgres())('a front and workers with roles of their own', (
     expect([changed.status, changed.json.metadata]).toEqual([200, { is: 'changed' }])
     expect((await front.server.ask('DELETE', `${path}/${id}`)).status).toBe(204)
     expect(await second.engine.inspect(id)).toBeNull()
+    const open = fleet.store.db.selectFrom('audit').select(['route', 'subject_id']).where('status', 'is', null)
+    await vi.waitFor(async () => expect(await open.execute()).toEqual([]), patience)
     expect(failures([front, ...workers])).toEqual([])
   })
 

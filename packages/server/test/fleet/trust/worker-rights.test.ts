@@ -288,6 +288,15 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     await owner(entry('au2', '201'))
     await attack('UPDATE audit SET status = 500')
     expect(await owner('SELECT status FROM audit ORDER BY audit_id')).toEqual([{ status: 500 }, { status: 201 }])
+    // As the audit log of a host writes an entry, and completes it.
+    const written = (id: string, status: string) =>
+      `${entry(id, status)} ON CONFLICT (audit_id) DO UPDATE SET status = ${status}`
+    for (const status of ['NULL', '201']) expect(await attack(written('au3', status))).toEqual([])
+    expect(await attack(written('au2', '500'))).toBe(forbidden)
+    expect(await owner("SELECT status FROM audit WHERE audit_id > 'au1' ORDER BY audit_id")).toEqual([
+      { status: 201 },
+      { status: 201 },
+    ])
     expect(await attack('SELECT address FROM audit')).toBe(forbidden)
     expect(await attack('DELETE FROM audit')).toBe(forbidden)
   })
