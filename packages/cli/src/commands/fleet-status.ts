@@ -60,10 +60,10 @@ function problemsOf({ host_id, status, reasons, fleet }: HostOfFleet): readonly 
     ...(isOff
       ? [`${host_id}: its clock is ${Math.abs(clock)} s ${clock > 0 ? 'ahead of' : 'behind'} the database's.`]
       : []),
-    ...(wanted === 'ready' && status === 'not_ready'
-      ? reasons.length === 0
-        ? [`${host_id} is ${state}.`]
-        : reasons.map((reason) => `${host_id}: ${reason}`)
+    ...(wanted === 'ready' && status === 'not_ready' ? reasons.map((reason) => `${host_id}: ${reason}`) : []),
+    // A front is always cordoned. Another host that is wanted leaves that state with its next beat.
+    ...(wanted === 'ready' && status === 'not_ready' && reasons.length === 0 && state !== 'cordoned'
+      ? [`${host_id} is ${state}.`]
       : []),
   ]
 }

@@ -94,6 +94,18 @@ describe('fleet status', () => {
     expect(JSON.parse(json)).toMatchObject({ is_in_fleet: true, protocol: 2, versions: ['1.0.0'], problems: [] })
   })
 
+  test('a front, which is always cordoned, is no problem by itself', () => {
+    const front = (reasons: readonly string[]) => ({
+      ...service.host,
+      ...{ status: 'not_ready' as const, reasons: [...reasons] },
+      fleet: { ...place, state: 'cordoned' as const, wanted: 'ready' as const },
+    })
+    expect(fleetStatusOf([front([])]).problems).toEqual([])
+    expect(fleetStatusOf([front(['Its clock is off.'])]).problems).toEqual([
+      `${service.host.host_id}: Its clock is off.`,
+    ])
+  })
+
   test('the level is that of the oldest host that is not forgotten, and names it', () => {
     const host = (host_id: string, protocol_max: number, state: typeof place.state = 'ready') => {
       return { ...service.host, host_id: host_id as Host['host_id'], fleet: { ...place, state, protocol_max } }

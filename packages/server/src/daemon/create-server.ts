@@ -23,6 +23,7 @@ import type { FleetParts } from '../fleet/forwarding/open-peers.ts'
 import type { Fleet } from '../fleet/open-fleet.ts'
 import type { ServerConfig } from '../foundation/config/config.ts'
 import { readCredentials, writeCredentials } from '../foundation/config/credentials.ts'
+import { urlOf } from '../foundation/config/url-of.ts'
 import type { Foundation } from '../foundation/foundation.ts'
 import { systemProjectId } from '../foundation/rows/system-project.ts'
 import { openInside } from '../inside/inside.ts'
@@ -244,13 +245,4 @@ async function portSecretOf({ config, log, masterKeys }: Foundation, fleet: Flee
 
 function realBuilder({ registries }: ServerConfig, { registryNetwork: network }: Outside): Builder {
   return { run: runBuild, sources: makeBuildSources({ network, registries }) }
-}
-
-/**
- * Returns the address at which clients on this machine find the service. A service that listens on
- * every address is found on loopback.
- */
-function urlOf(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }

@@ -63,8 +63,7 @@ export async function ownHost(service: Api): Promise<Host> {
   const { floor, ceiling } = service.config.pools
   return {
     host_id: service.host.hostId as Host['host_id'],
-    // The host name of a pod is that of the pod, which changes.
-    name: service.config.kubernetes?.node ?? hostname(),
+    name: nameOf(service.config),
     status: reasons.length === 0 ? 'ready' : 'not_ready',
     reasons: [...reasons],
     version,
@@ -82,6 +81,12 @@ export async function ownHost(service: Api): Promise<Host> {
     fleet: null,
     checked_at: checked === null ? null : moment(checked.checkedAt),
   }
+}
+
+/** Returns the name of this host. A host in a pod has that of its Node, as its pod changes. */
+function nameOf({ kubernetes, fleet }: Api['config']): string {
+  // Several fronts may be on one Node, and each is as its pod.
+  return kubernetes === null || fleet?.role === 'front' ? hostname() : kubernetes.node
 }
 
 /** The runtimes that a check names. */

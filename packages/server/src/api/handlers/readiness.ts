@@ -18,8 +18,9 @@ export async function readinessOf(service: Api): Promise<HostReadiness> {
   // A cordoned or draining host is ready: it forwards requests.
   const own = service.condition.reasons
   if (own.length > 0) return { facts, reasons: own }
-  const runsNothing = service.config.fleet?.role === 'front'
-  return { facts, reasons: [...(runsNothing ? [] : engineReasons(facts)), ...(await templateReasons(service))] }
+  // A front runs nothing and makes no templates. If no front were ready, nobody could ask why.
+  if (service.config.fleet?.role === 'front') return { facts, reasons: [] }
+  return { facts, reasons: [...engineReasons(facts), ...(await templateReasons(service))] }
 }
 
 /** Presents whether a class of isolation can be used, and if not, the reason and the fix. */

@@ -22,7 +22,7 @@ export interface ReachedHost {
 /** The columns of a host that are compared. */
 type ComparedHost = Pick<
   HostRow,
-  'host_id' | 'state' | 'version' | 'class_id' | 'key_ids' | 'protocol_min' | 'protocol_max'
+  'host_id' | 'state' | 'trust' | 'version' | 'class_id' | 'key_ids' | 'protocol_min' | 'protocol_max'
 >
 
 /** The facts about a fleet, as its database and its hosts tell them. */
@@ -36,8 +36,8 @@ export interface FleetFacts {
   readonly commit: string
   /** Empty before the first host has joined. */
   readonly hosts: readonly ComparedHost[]
-  /** The ids of this machine's master keys. */
-  readonly keyIds: readonly string[]
+  /** The ids of this machine's master keys. Null: it is a worker, which has none. */
+  readonly keyIds: readonly string[] | null
   /** The ids of the master keys with which values are sealed. */
   readonly usedKeyIds: readonly string[]
   readonly reached: readonly ReachedHost[]
@@ -53,7 +53,7 @@ export function checkFleet(facts: FleetFacts): readonly Check[] {
     checkDurability(facts),
     checkVersions(live),
     checkClasses(live),
-    checkKeys(facts, live),
+    ...(facts.keyIds === null ? [] : [checkKeys({ ...facts, keyIds: facts.keyIds }, live)]),
     ...facts.reached.map((host) => checkReached(host, facts.now)),
   ]
 }
@@ -102,9 +102,14 @@ function checkClasses(live: readonly ComparedHost[]): Check {
   return ok('classes', classes.length === 0 ? 'none is known' : `${classes.length}`)
 }
 
-function checkKeys({ keyIds, usedKeyIds }: FleetFacts, live: readonly ComparedHost[]): Check {
+function checkKeys(
+  { keyIds, usedKeyIds }: FleetFacts & { readonly keyIds: readonly string[] },
+  live: readonly ComparedHost[],
+): Check {
   const own = [...keyIds].sort().join(',')
-  const others = live.filter(({ key_ids }) => key_ids.split(',').sort().join(',') !== own)
+  // A worker has no keys.
+  const keyed = live.filter(({ trust }) => trust === 'entry')
+  const others = keyed.filter(({ key_ids }) => key_ids.split(',').sort().join(',') !== own)
   if (others.length > 0) {
     const names = others.map(({ host_id }) => host_id).join(', ')
     return warn('fleet keys', `the master keys differ at ${names}: copy the newest file to every host`)

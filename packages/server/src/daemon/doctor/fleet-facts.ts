@@ -21,14 +21,17 @@ const mostTried = 32
 export async function checkOwnFleet(config: ServerConfig): Promise<readonly Check[]> {
   if (config.fleet === null || config.databaseUrl === null) return []
   try {
-    return checkFleet(await readFleetFacts(config.databaseUrl, masterKeysPath(config)))
+    const { role } = config.fleet
+    // A worker has no keys, and asks no other worker.
+    const keysPath = role === 'worker' ? null : masterKeysPath(config)
+    return checkFleet(await readFleetFacts(config.databaseUrl, keysPath))
   } catch (error) {
     // The check of the store says what is wrong with the database.
     return [warn('fleet', `it cannot be checked: ${error instanceof Error ? error.message : 'no reason is known'}`)]
   }
 }
 
-async function readFleetFacts(url: string, keysPath: string): Promise<FleetFacts> {
+async function readFleetFacts(url: string, keysPath: string | null): Promise<FleetFacts> {
   const { Session } = await import('../../foundation/store/postgres/session.ts')
   const session = await Session.open(url, 'holtd doctor')
   try {
@@ -45,15 +48,16 @@ async function readFleetFacts(url: string, keysPath: string): Promise<FleetFacts
       exists[0].name === null
         ? []
         : ((await session.query('SELECT * FROM hosts ORDER BY joined_at')).rows as readonly HostRow[])
-    const tried = hosts.filter((host) => !isJudged(host) && host.address !== '').slice(0, mostTried)
+    const asked = keysPath === null ? hosts.filter(({ trust }) => trust === 'entry') : hosts
+    const tried = asked.filter((host) => !isJudged(host) && host.address !== '').slice(0, mostTried)
     return {
       clockDifferenceMs: clockDifference({ ...trip, databaseNow: Number(clock.now) }),
       maxConnections: Number(await setting('max_connections')),
       standbys: await setting('synchronous_standby_names'),
       commit: await setting('synchronous_commit'),
       hosts,
-      keyIds: await ownKeyIds(keysPath),
-      usedKeyIds: exists[0].name === null ? [] : await usedKeyIds(session),
+      keyIds: keysPath === null ? null : await ownKeyIds(keysPath),
+      usedKeyIds: exists[0].name === null || keysPath === null ? [] : await usedKeyIds(session),
       reached: await Promise.all(tried.map(reach)),
       now,
     }

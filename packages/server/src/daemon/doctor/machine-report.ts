@@ -19,46 +19,52 @@ export interface MachineReport {
   readonly machine: readonly Check[]
   readonly state: readonly Check[]
   readonly tools: readonly Check[]
-  readonly guest: Check
+  /** Null: this host is a front, which starts no runtimes. */
+  readonly guest: Check | null
 }
 
-/** Makes the checks that start no engine and do not read the store. */
+/**
+ * Makes the checks that start no engine and do not read the store. A front needs nothing of what
+ * runtimes need, and a worker has no master keys.
+ */
 export async function checkMachine(config: ServerConfig): Promise<MachineReport> {
   const facts = await readMachineFacts()
+  const role = config.fleet?.role
+  const runs = role !== 'front'
   return {
     machine: [
       ok('holt', version),
       checkNode(process.versions.node),
-      checkRoot(process.geteuid?.()),
-      ...checkKernel(facts),
+      ...(runs ? [checkRoot(process.geteuid?.()), ...checkKernel(facts)] : []),
       ...(await checkTimeSource()),
-      ...(await checkStatePlace(config, facts)),
+      ...(await checkStatePlace(config)),
+      ...(runs ? await checkBounds(config, facts) : []),
     ],
     state: [
-      await checkMasterKeys(config),
+      ...(role === 'worker' ? [] : [await checkMasterKeys(config)]),
       ...(await checkE2b(config)),
-      ...checkLeftovers(await leftoversOf(config, facts)),
+      ...(runs ? checkLeftovers(await leftoversOf(config, facts)) : []),
     ],
-    tools: [await checkBaseTools(config)],
-    guest: await checkGuest(config, facts.arch),
+    tools: runs ? [await checkBaseTools(config)] : [],
+    guest: runs ? await checkGuest(config, facts.arch) : null,
   }
 }
 
 /** Makes the checks of the machine of a running service. */
 export async function checkOwnMachine(config: ServerConfig): Promise<readonly Check[]> {
   const { machine, state, tools, guest } = await checkMachine(config)
-  return [...machine, ...state, ...tools, guest]
+  return [...machine, ...state, ...tools, ...(guest === null ? [] : [guest])]
 }
 
-async function checkStatePlace(config: ServerConfig, facts: MachineFacts): Promise<readonly Check[]> {
-  const { stateDir } = config
-  const disk = await readDiskFacts(stateDir)
-  return [
-    await checkStateDir(stateDir),
-    ...checkDisk(stateDir, disk),
-    checkQuotas(config, { memoryMiB: facts.memoryMiB, cpus: availableParallelism(), diskMiB: disk.sizeMiB }),
-    checkDiskQuotas(facts),
-  ]
+async function checkStatePlace({ stateDir }: ServerConfig): Promise<readonly Check[]> {
+  return [await checkStateDir(stateDir), ...checkDisk(stateDir, await readDiskFacts(stateDir))]
+}
+
+/** Checks what bounds runtimes on this machine. */
+async function checkBounds(config: ServerConfig, facts: MachineFacts): Promise<readonly Check[]> {
+  const { sizeMiB: diskMiB } = await readDiskFacts(config.stateDir)
+  const machine = { memoryMiB: facts.memoryMiB, cpus: availableParallelism(), diskMiB }
+  return [checkQuotas(config, machine), checkDiskQuotas(facts)]
 }
 
 async function leftoversOf({ stateDir }: ServerConfig, { cgroups }: MachineFacts) {

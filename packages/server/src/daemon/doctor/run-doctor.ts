@@ -7,6 +7,7 @@ import type { ServerConfig } from '../../foundation/config/config.ts'
 import { readCredentials } from '../../foundation/config/credentials.ts'
 import { findDaemon, type LockHolder, startCommand } from '../../foundation/config/daemon-lock.ts'
 import { changedSettings, lastUnit } from '../../foundation/config/running-settings.ts'
+import { urlOf } from '../../foundation/config/url-of.ts'
 import { makeLog } from '../machine/make-log.ts'
 import { openEngine } from '../machine/open-engine.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
@@ -15,26 +16,32 @@ import { checkPort } from './machine-checks.ts'
 import { checkMachine } from './machine-report.ts'
 import { checkObjectStore } from './object-store-checks.ts'
 import { checkStore } from './store-checks.ts'
+import { checkWorker, joinOf } from './worker-checks.ts'
 
 /** The time for a daemon to answer, in milliseconds. */
 const answerTimeoutMs = 5_000
 
 /** Checks everything that the service needs of this machine. */
-export async function runDoctor(config: ServerConfig): Promise<readonly Check[]> {
-  const { stateDir } = config
+export async function runDoctor(given: ServerConfig): Promise<readonly Check[]> {
+  const join = await joinOf(given)
+  // A worker has the address of its database from the front to which it has joined.
+  const config = join === null ? given : { ...given, databaseUrl: join.databaseUrl }
+  const { stateDir, fleet, databaseUrl } = config
+  const hasStore = fleet?.role !== 'worker' || databaseUrl !== null
   const daemon = await findDaemon(stateDir)
   const { machine, state, tools, guest } = await checkMachine(config)
-  const own = async () => (guest.status === 'ok' ? ownChecks(await askEngine(config, 'needed')) : [])
+  const own = async () => (guest?.status === 'ok' ? ownChecks(await askEngine(config, 'needed')) : [])
   const isolation = daemon !== null ? await askDaemon(config, daemon) : await own()
   return [
     ...machine,
-    await checkStore(config),
+    ...(await checkWorker(config, { join, now: Date.now() })),
+    ...(hasStore ? [await checkStore(config)] : []),
     ...(await checkObjectStore(config.objectStore, process.env)),
     ...(await checkOwnFleet(config)),
     ...state,
     ...(daemon === null ? [await checkPort(config), await notRunning(stateDir)] : []),
     ...tools,
-    guest,
+    ...(guest === null ? [] : [guest]),
     ...isolation,
   ]
 }
@@ -51,15 +58,15 @@ async function notRunning(stateDir: string): Promise<Check> {
  * daemon was configured with others.
  */
 async function askDaemon(config: ServerConfig, { pid, unit }: LockHolder): Promise<readonly Check[]> {
-  const { stateDir } = config
-  const credentials = await readCredentials(stateDir)
+  const { stateDir, host, port } = config
+  // A worker has no credentials.
+  const url = (await readCredentials(stateDir))?.url ?? urlOf(host, port)
   try {
-    const response = await fetch(`${credentials?.url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answerTimeoutMs) })
     const { isolation, reasons, version: runs, fallbacks = [], retakes } = Readiness.parse(await response.json())
     const state =
-      reasons.length === 0
-        ? ok('holtd', `${runs}, ready at ${credentials?.url}`)
-        : warn('holtd', `${runs}: ${reasons.join(' ')}`)
+      reasons.length === 0 ? ok('holtd', `${runs}, ready at ${url}`) : warn('holtd', `${runs}: ${reasons.join(' ')}`)
+    if (config.fleet?.role === 'front') return [state]
     return [state, ...isolationChecks(isolation, await runnersBeside(config)), checkCheckpoints(fallbacks, retakes)]
   } catch {
     const fix = unit == null ? 'holt down && holt up' : `systemctl restart ${unit}`

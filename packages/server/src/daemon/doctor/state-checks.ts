@@ -126,7 +126,9 @@ export async function checkMasterKeys(settings: Parameters<typeof storePlace>[0]
     if (!hasStore) return ok('master keys', 'the first start makes them')
     return mustFix('master keys', 'they are missing: no secret can be opened', `cp BACKUP/master-keys.json ${path}`)
   }
-  if ((info.mode & 0o077) !== 0) return mustFix('master keys', 'others can read them', `chmod 600 ${path}`)
+  // A file of the operator may be for the group of the service, as a Secret of Kubernetes is.
+  const forOthers = settings.masterKeysFile != null && info.gid === process.getegid?.() ? 0o027 : 0o077
+  if ((info.mode & forOthers) !== 0) return mustFix('master keys', 'others can read them', `chmod 600 ${path}`)
   const count = countKeys(await readFile(path, 'utf8').catch(() => ''))
   if (count > 0) return ok('master keys', count === 1 ? 'one' : `${count}: a rotation is not finished`)
   return mustFix('master keys', 'they cannot be read: no secret can be opened', `cp BACKUP/master-keys.json ${path}`)

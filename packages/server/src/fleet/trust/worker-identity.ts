@@ -13,6 +13,8 @@ import { readJoinToken } from './join-token.ts'
 const leastValidMs = 60_000
 
 /** The file of a worker in its state directory, of mode 0600. */
+const keptFile = 'worker.json'
+
 const Kept = z.object({
   /** Its private key: PKCS #8 in PEM. It stays the same, and proves the worker at each join. */
   key: z.string(),
@@ -28,6 +30,8 @@ export interface StartingWorker {
   readonly address: string
   /** The file of a join token; null: there is none. */
   readonly tokenFile: string | null
+  /** An address of fronts that is asked before those of the token. Default: only those. */
+  readonly entry?: string | null
   /** Milliseconds since 1970 UTC. */
   readonly now: number
 }
@@ -47,7 +51,7 @@ export interface WorkerIdentity {
  * if it needs a token and has none, or if no front lets it join.
  */
 export async function openWorker(worker: StartingWorker): Promise<WorkerIdentity> {
-  const path = join(worker.stateDir, 'worker.json')
+  const path = join(worker.stateDir, keptFile)
   await refuseKeys(worker.stateDir)
   const kept = await openKept(path)
   const isValid = kept.joined !== null && validUntil(kept.joined.cert) > worker.now + leastValidMs
@@ -63,6 +67,20 @@ export async function openWorker(worker: StartingWorker): Promise<WorkerIdentity
       return { ...next, key: kept.key }
     },
   }
+}
+
+/** The part of a join that a worker keeps. */
+export interface KeptJoin {
+  /** The end of its certificate, in milliseconds since 1970 UTC. */
+  readonly validUntil: number
+  readonly databaseUrl: string
+}
+
+/** Reads the join that a worker keeps, and changes nothing. Returns null if it has not joined. */
+export async function readJoin(stateDir: string): Promise<KeptJoin | null> {
+  const kept = Kept.safeParse(parsed((await readIfThere(join(stateDir, keptFile))) ?? ''))
+  const joined = kept.data?.joined ?? null
+  return joined === null ? null : { validUntil: validUntil(joined.cert), databaseUrl: joined.databaseUrl }
 }
 
 /** Throws if the state directory has master keys. A worker with them would be no worker. */
@@ -85,7 +103,10 @@ async function openKept(path: string): Promise<Kept> {
   return made
 }
 
-async function joinWith(key: string, { hostId, address, tokenFile }: StartingWorker): Promise<Kept['joined'] & object> {
+async function joinWith(
+  key: string,
+  { hostId, address, tokenFile, entry = null }: StartingWorker,
+): Promise<Kept['joined'] & object> {
   const text = tokenFile === null ? null : await readIfThere(tokenFile)
   if (text === null)
     throw new Error(
@@ -94,8 +115,9 @@ async function joinWith(key: string, { hostId, address, tokenFile }: StartingWor
   const token = readJoinToken(text)
   const privateKey = createPrivateKey(key)
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).toString('base64')
-  const { id, secret } = token
-  return askToJoin(token, proved({ token: { id, secret }, hostId, address, publicKey, version }, privateKey))
+  const { id, secret, fronts } = token
+  const asked = { ...token, fronts: entry === null ? fronts : [entry, ...fronts] }
+  return askToJoin(asked, proved({ token: { id, secret }, hostId, address, publicKey, version }, privateKey))
 }
 
 function write(path: string, kept: Kept): Promise<void> {

@@ -8,6 +8,7 @@ import { hasPostgres, startCluster } from '../../support/postgres-cluster.ts'
 const host: FleetFacts['hosts'][number] = {
   host_id: 'ho1',
   state: 'ready',
+  trust: 'entry',
   version: '1.0.0',
   class_id: 'c1',
   key_ids: 'k1,k2',
@@ -38,6 +39,12 @@ const found = (facts: FleetFacts) =>
 
 test('a fleet that is well passes every check', () => {
   expect(found(well)).toEqual([])
+})
+
+test('a worker has no keys, and is not compared', () => {
+  const worker = { ...host, host_id: 'ho4', trust: 'worker' as const, key_ids: '' }
+  expect(found({ ...well, hosts: [...well.hosts, worker] })).toEqual([])
+  expect(checkFleet({ ...well, keyIds: null }).map(({ name }) => name)).not.toContain('fleet keys')
 })
 
 test.each<[string, Partial<FleetFacts>, string]>([

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -150,6 +150,21 @@ test('master keys must exist beside a store, be intact and be private', async ()
     await chmod(path, mode)
     expect(await status()).toBe(expected)
   }
+})
+
+test('master keys of the operator may be for the group of the service, and for nobody else', async () => {
+  const stateDir = await makeDir()
+  const path = join(stateDir, 'given-keys')
+  await writeFile(path, '{"keys": [{}]}')
+  const statusOf = async (mode: number, masterKeysFile: string | null) => {
+    await chmod(path, mode)
+    return (await checkMasterKeys({ stateDir, databaseUrl: null, masterKeysFile })).status
+  }
+  expect(await statusOf(0o440, path)).toBe('ok')
+  for (const mode of [0o444, 0o460]) expect([mode, await statusOf(mode, path)]).toEqual([mode, 'fix'])
+  await rename(path, join(stateDir, 'master-keys.json'))
+  await chmod(join(stateDir, 'master-keys.json'), 0o440)
+  expect((await checkMasterKeys({ stateDir, databaseUrl: null })).status).toBe('fix')
 })
 
 test('master keys are required with a PostgreSQL store, even if the state directory is empty', async () => {

@@ -30,6 +30,14 @@ test('a front answers for runtimes of others, and runs none', async () => {
   expect((await states()).get(front.hostId)).toBe('cordoned')
 })
 
+test('a front is ready before there is a host that makes templates', async () => {
+  const store = await openTestStore()
+  onTestFinished(() => store.close())
+  const front = await startHost(store, { role: 'front' })
+  await vi.waitFor(async () => expect((await front.server.ask('GET', '/readyz')).status).toBe(200), bound)
+  expect(await store.db.selectFrom('templates').selectAll().execute()).toEqual([])
+})
+
 test('a front does no duty that needs an engine', async () => {
   const store = await openTestStore()
   onTestFinished(() => store.close())

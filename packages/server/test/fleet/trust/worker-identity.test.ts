@@ -66,6 +66,21 @@ test('a key whose join was not answered joins with the next token', async () => 
   expect(there.credentials.key).toBe(key)
 })
 
+test('a worker joins at its own entry, although the fronts of its token are gone', async () => {
+  const { worker, front, writeToken } = await startWorker()
+  const [entry = ''] = (await front.token({ uses: 'once' })).fronts
+  await writeFile(
+    worker.tokenFile ?? '',
+    joinTokenText({ ...(await front.token({ uses: 'once' })), fronts: ['127.0.0.1:1'] }),
+  )
+  await expect(openWorker(worker)).rejects.toThrow('no front')
+  expect((await openWorker({ ...worker, entry })).databaseUrl).not.toBe('')
+  await writeToken()
+  // An entry that does not answer keeps nobody from the fronts of the token.
+  const next = { ...worker, stateDir: await newStateDir(), hostId: makeId('host'), entry: '127.0.0.1:1' }
+  expect((await openWorker(next)).databaseUrl).not.toBe('')
+})
+
 test('a renewed certificate is kept for the next start', async () => {
   const { worker } = await startWorker()
   const first = await openWorker(worker)
