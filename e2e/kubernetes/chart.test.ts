@@ -5,6 +5,14 @@ import { chart, helm, lacksHelm } from './support/lab.ts'
 
 const given = ['database.existingSecret=db', 'masterKeys.existingSecret=keys', 'objectStore.url=s3://holt']
 
+/** The values by which hosts are workers. */
+const withWorkers = [
+  'workers.enabled=true',
+  'workers.joinTokenSecret=join',
+  'fronts.enabled=true',
+  'fronts.nodeSelector.kind=front',
+]
+
 /** Renders the chart with values of the form `name=value`. */
 function render(...values: string[]) {
   return helm('template', 'fleet', chart, '--namespace', 'holt', ...values.flatMap((value) => ['--set', value]))
@@ -123,11 +131,81 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
     expect(await manifest('Deployment', 'fleet-front')).toBe('')
   })
 
-  test('a front has no privileges, no token and nothing of its Node', async () => {
+  test.each([
+    ['workers.joinTokenSecret', 'name the Secret for the token'],
+    ['fronts.enabled', 'workers.enabled needs fronts'],
+    ['fronts.nodeSelector', 'fronts need Nodes of their own'],
+  ])('workers are refused without %s', async (name, message) => {
+    const { code, out } = await render(...given, ...withWorkers.filter((value) => !value.startsWith(name)))
+    expect([code, out]).toEqual([1, expect.stringContaining(message)])
+  })
+
+  test('a worker and its preflight have no key of the fleet, and no access to the API server', async () => {
+    const sealing = 'artifactKey.existingSecret=sealing'
+    for (const [kind, name] of [
+      ['DaemonSet', 'fleet'],
+      ['Job', 'fleet-preflight'],
+    ] as const) {
+      const worker = await manifest(kind, name, ...withWorkers, sealing)
+      for (const word of ['"keys"', '"db"', 'HOLT_MASTER_KEYS_FILE', 'HOLT_DATABASE_URL', 'GUARD_IMAGE', 'EVICTIONS'])
+        expect([kind, worker.includes(word), word]).toEqual([kind, false, word])
+      for (const line of [
+        '{name: HOLT_ROLE, value: worker}',
+        '{name: HOLT_JOIN_TOKEN_FILE, value: /etc/holt/join/token}',
+        'value: "fleet-join.holt:4659"',
+        'secretName: "join"',
+        'secretName: "sealing"',
+        'automountServiceAccountToken: false',
+      ])
+        expect(worker).toContain(line)
+    }
+    const worker = await manifest('DaemonSet', 'fleet', ...withWorkers, 'workers.joinAddress=10.1.2.3:4659')
+    expect(worker).toContain('value: "10.1.2.3:4659"')
+    expect(worker).toContain('serviceAccountName: fleet-worker')
+    expect(worker).toContain('- serviceAccountToken: {path: token, audience: holt, expirationSeconds: 3600}')
+    const { out } = await render(...given, ...withWorkers)
+    expect(out.match(/kind: ServiceAccount, name: .*?,/g)).toEqual([
+      'kind: ServiceAccount, name: fleet-front,',
+      'kind: ServiceAccount, name: fleet-front,',
+    ])
+  })
+
+  test('fronts watch over the Nodes of workers, and are on no such Node', async () => {
+    const on = ['guard.evictions.enabled=true', 'guard.evictions.tlsSecret=cert', 'guard.evictions.caBundle=QUJD']
+    const front = await manifest('Deployment', 'fleet-front', ...withWorkers, ...on, 'drainOnCordon=true')
+    for (const line of [
+      '{name: HOLT_KUBERNETES_DRAIN_ON_CORDON, value: "1"}',
+      '{name: HOLT_KUBERNETES_GUARD_IMAGE, value: "holt:0.2.0"}',
+      '{name: HOLT_KUBERNETES_EVICTIONS, value: /etc/holt/evictions}',
+      'secretName: "cert"',
+      'kind: front',
+      '{key: "holt.dev/host", operator: NotIn, values: ["true"]}',
+    ])
+      expect(front).toContain(line)
+    const nodes = await manifest('ClusterRole', 'holt-fleet', ...withWorkers)
+    expect(nodes.match(/resources: .*|verbs: .*/g)).toEqual([
+      ...['resources: [nodes]', 'verbs: [get]', 'resources: [tokenreviews]', 'verbs: [create]'],
+    ])
+    expect(await manifest('Service', 'fleet-evictions', ...withWorkers, ...on)).toContain('component: front')
+    expect(await manifest('Service', 'fleet-join', ...withWorkers)).toMatch(/component: front[\s\S]*port: 4659/)
+    expect(await manifest('Service', 'fleet-join')).toBe('')
+  })
+
+  test('fronts alone reach workers, and workers reach fronts', async () => {
+    const allowed = async (name: string) =>
+      (await manifest('NetworkPolicy', name, ...withWorkers)).match(/component: \w+|port: \w+|holt.dev\/peer/g)
+    expect(await allowed('fleet')).toEqual(['component: front', 'port: http'])
+    expect(await allowed('fleet-peers')).toEqual(['holt.dev/peer', 'port: peers', 'component: front'])
+    expect(await allowed('fleet-workers')).toEqual(['component: front', 'port: peers', 'component: host'])
+    expect(await manifest('NetworkPolicy', 'fleet-workers')).toBe('')
+  })
+
+  test('a front has no privileges and nothing of its Node, and judges by the Nodes of hosts', async () => {
     const front = await manifest('Deployment', 'fleet-front', 'fronts.enabled=true', 'fronts.replicas=3')
     for (const line of [
       'replicas: 3',
-      'automountServiceAccountToken: false',
+      'serviceAccountName: fleet-front',
+      "{name: HOLT_KUBERNETES, value: '1'}",
       'runAsNonRoot: true',
       'readOnlyRootFilesystem: true',
       'capabilities: {drop: [ALL]}',
@@ -136,7 +214,7 @@ describe.skipIf(lacksHelm() !== '')(`the Helm chart${lacksHelm()}`, () => {
       'topologyKey: kubernetes.io/hostname',
     ])
       expect(front).toContain(line)
-    for (const word of ['hostPath', 'hostPID', 'privileged', 'HOLT_KUBERNETES,']) expect(front).not.toContain(word)
+    for (const word of ['hostPath', 'hostPID', 'privileged', 'GUARD_IMAGE']) expect(front).not.toContain(word)
   })
 
   test('one front after another is disrupted, if there are several', async () => {

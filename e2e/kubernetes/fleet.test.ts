@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Lab, lacksLab, startLab } from './support/lab.ts'
+import { busybox, type Lab, lacksLab, startLab } from './support/lab.ts'
 import { bound, LabFleet, namespace, prepare, valuesFile } from './support/lab-fleet.ts'
 import { type LabRegistry, startLabRegistry } from './support/registry.ts'
 
@@ -19,7 +19,7 @@ describe.skipIf(lacksLab() !== '')(`a fleet in a cluster of two Nodes${lacksLab(
 
   beforeAll(async () => {
     lab = await startLab()
-    registry = await startLabRegistry(lab.hostAddress, join(lab.env.KUBE_LAB_CACHE ?? '', 'bin/busybox'))
+    registry = await startLabRegistry(lab.hostAddress, busybox)
     fleet = new LabFleet(lab)
     await prepare(lab, registry)
     release = await valuesFile(lab, registry)

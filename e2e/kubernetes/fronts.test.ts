@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Holt } from '@holt/sdk'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Lab, lacksLab, run, startLab } from './support/lab.ts'
+import { busybox, type Lab, lacksLab, run, startLab } from './support/lab.ts'
 import { bound, LabFleet, namespace, prepare, valuesFile } from './support/lab-fleet.ts'
 import { type LabRegistry, startLabRegistry } from './support/registry.ts'
 
@@ -18,7 +18,7 @@ describe.skipIf(lacksLab() !== '')(`fronts before a host on a Node${lacksLab()}`
 
   beforeAll(async () => {
     lab = await startLab()
-    registry = await startLabRegistry(lab.hostAddress, join(lab.env.KUBE_LAB_CACHE ?? '', 'bin/busybox'))
+    registry = await startLabRegistry(lab.hostAddress, busybox)
     fleet = new LabFleet(lab)
     await prepare(lab, registry)
     const fronts = { 'fronts.enabled': 'true', 'fronts.resources.requests.cpu': '10m' }

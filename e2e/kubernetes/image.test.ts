@@ -1,24 +1,28 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { createReadStream, existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { testLength } from '@holt/testkit'
 import { expect, onTestFinished, test } from 'vitest'
-import { run } from './support/lab.ts'
+import { blocksOf } from '../support/doc-blocks.ts'
+import { busybox, run } from './support/lab.ts'
+import { startLabRegistry } from './support/registry.ts'
 
 const repository = join(import.meta.dirname, '../..')
 
 /** The time of one build, in milliseconds. */
 const buildMs = 1_200_000
 
-/** Builds the image, and returns the digest of each file that the build gives out. */
-async function build(): Promise<Readonly<Record<string, string>>> {
-  const out = await mkdtemp(join(tmpdir(), 'holt-image-'))
-  onTestFinished(() => rm(out, { recursive: true, force: true }))
-  const made = await run(join(repository, 'deploy/image/build'), ['--out', out], { timeoutMs: buildMs })
-  expect([made.code, made.out]).toEqual([0, expect.stringContaining('.tar')])
+async function emptyDir(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'holt-image-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** Returns the digest of each file that a build gives out. */
+async function digestsIn(out: string): Promise<Readonly<Record<string, string>>> {
   const names = (await readdir(out)).filter((name) => /\.(?:tar|cdx\.json|deb)$/.test(name)).toSorted()
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await digestOf(join(out, name))])))
 }
@@ -29,16 +33,39 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-test.skipIf(testLength() !== 'long')(
-  'two builds of the image give the same bytes',
+/** Runs the commands of the page. Its registry is another one, which has no TLS. */
+async function buildAsPrinted(registry: string): Promise<void> {
+  const page = await readFile(join(repository, 'docs/kubernetes.md'), 'utf8')
+  const block = blocksOf('docs/kubernetes.md', page).find(({ commands }) => commands.includes('deploy/image/build'))
+  const commands = block?.commands.replace('registry.example.com', registry)
+  const insecure = join(await emptyDir(), 'registries.conf')
+  await writeFile(insecure, `[[registry]]\nlocation = "${registry}"\ninsecure = true\n`)
+  const made = await run('bash', ['-c', `set -eo pipefail; cd ${repository}\n${commands}`], {
+    env: { CONTAINERS_REGISTRIES_CONF: insecure },
+    timeoutMs: buildMs,
+  })
+  expect([made.code, made.out]).toEqual([0, expect.stringContaining('.tar')])
+}
+
+test.skipIf(testLength() !== 'long' || !existsSync(busybox))(
+  'the image is built and pushed as the page prints it, and a second build gives the same bytes',
   { timeout: 2 * buildMs },
   async () => {
-    const first = await build()
+    await using registry = await startLabRegistry('127.0.0.1', busybox)
+    await buildAsPrinted(registry.address)
+    const { status } = await fetch(`http://${registry.address}/v2/holt/manifests/0.2.0`, {
+      headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
+    })
+    expect(status).toBe(200)
+    const first = await digestsIn(join(repository, 'dist/image'))
     expect(Object.keys(first)).toEqual([
       expect.stringMatching(/^holt-.*-image-.*\.cdx\.json$/),
       expect.stringMatching(/^holt-.*-image-.*\.tar$/),
       expect.stringMatching(/^holt_.*\.deb$/),
     ])
-    expect(await build()).toEqual(first)
+    const out = await emptyDir()
+    const again = await run(join(repository, 'deploy/image/build'), ['--out', out], { timeoutMs: buildMs })
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining('.tar')])
+    expect(await digestsIn(out)).toEqual(first)
   },
 )

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Holt, type Runtime } from '@holt/sdk'
+import { Holt, type Host, type Runtime } from '@holt/sdk'
 import { vi } from 'vitest'
 import { ask } from '../../../packages/server/test/support/postgres-cluster.ts'
 import { chart, imageFile, type Lab } from './lab.ts'
@@ -21,18 +21,23 @@ export async function prepare(lab: Lab, registry: LabRegistry): Promise<void> {
   await lab.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } })
   const key = { id: randomBytes(6).toString('hex'), key: randomBytes(32).toString('base64'), created_at: Date.now() }
   const { DATABASE_URL = '', AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = lab.env
-  const insecure = `[[registry]]\nlocation = "${registry.address}"\ninsecure = true\n`
   await lab.apply(
     secret('holt-database', { url: DATABASE_URL }),
     secret('holt-master-keys', { 'master-keys.json': JSON.stringify({ keys: [key] }) }),
     secret('holt-object-store', { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY }),
-    {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'registries', namespace },
-      data: { 'lab.conf': insecure },
-    },
+    registries(registry),
   )
+}
+
+/** Returns the ConfigMap by which hosts pull images from the registry of the lab without TLS. */
+export function registries({ address }: LabRegistry): object {
+  const insecure = `[[registry]]\nlocation = "${address}"\ninsecure = true\n`
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'registries', namespace },
+    data: { 'lab.conf': insecure },
+  }
 }
 
 function secret(name: string, stringData: object): object {
@@ -43,13 +48,24 @@ function secret(name: string, stringData: object): object {
 export async function valuesFile(lab: Lab, registry: LabRegistry): Promise<readonly string[]> {
   const file = join(lab.env.KUBE_LAB_DIR ?? '', 'values.json')
   const values = {
-    image: { pullPolicy: 'Never' },
+    ...labValues(registry),
     database: { existingSecret: 'holt-database' },
     masterKeys: { existingSecret: 'holt-master-keys' },
-    objectStore: {
-      url: `s3://holt?endpoint=${lab.env.S3_ENDPOINT}&region=us-east-1`,
-      existingSecret: 'holt-object-store',
-    },
+    objectStore: { url: objectStoreOf(lab), existingSecret: 'holt-object-store' },
+  }
+  await writeFile(file, JSON.stringify(values))
+  return ['--namespace', namespace, '--values', file, 'fleet', chart]
+}
+
+/** Returns the address of the bucket of a lab. */
+export function objectStoreOf({ env }: Lab): string {
+  return `s3://holt?endpoint=${env.S3_ENDPOINT}&region=us-east-1`
+}
+
+/** Returns the values that are for a lab alone. */
+export function labValues(registry: LabRegistry): object {
+  return {
+    image: { pullPolicy: 'Never' },
     // This machine has little memory, and no time for five minutes of silence.
     resources: { requests: { cpu: '10m', memory: '64Mi' } },
     minReadySeconds: 1,
@@ -60,8 +76,6 @@ export async function valuesFile(lab: Lab, registry: LabRegistry): Promise<reado
     extraVolumes: [{ name: 'registries', configMap: { name: 'registries' } }],
     extraVolumeMounts: [{ name: 'registries', mountPath: '/etc/containers/registries.conf.d' }],
   }
-  await writeFile(file, JSON.stringify(values))
-  return ['--namespace', namespace, '--values', file, 'fleet', chart]
 }
 
 /** The hosts of the release. */
@@ -88,10 +102,14 @@ export class LabFleet {
     return new Holt({ url: `http://${address}:4658`, apiKey: JSON.parse(text).key })
   }
 
-  /** Returns a client of the Service, as clients in the cluster use it, with the key of a front. */
-  async clientOfService(): Promise<Holt> {
+  /**
+   * Returns a client of the Service, as clients in the cluster use it, with a key. Default: that of
+   * a front.
+   */
+  async clientOfService(key?: string): Promise<Holt> {
     const path = 'jsonpath={.spec.clusterIP}'
     const address = await this.#lab.asked('-n', namespace, 'get', 'service', 'fleet', '-o', path)
+    if (key !== undefined) return new Holt({ url: `http://${address}`, apiKey: key })
     const cat = ['exec', 'deployment/fleet-front', '--', 'cat', '/var/lib/holt/state/credentials.json']
     const text = await this.#lab.asked('-n', namespace, ...cat)
     return new Holt({ url: `http://${address}`, apiKey: JSON.parse(text).key })
@@ -125,21 +143,24 @@ export class LabFleet {
     return `${pods.out}\n${logs.out}`
   }
 
-  /** Creates a runtime on a Node: the other Node makes none meanwhile. */
-  async createOn(node: string): Promise<Runtime> {
-    const client = await this.client(node)
+  /**
+   * Creates a runtime on a Node: the others make none meanwhile. It asks the host of the Node, or
+   * whom a client asks.
+   */
+  async createOn(node: string, given?: Holt): Promise<Runtime> {
+    const client = given ?? (await this.client(node))
     const others = (await client.hosts.list().all()).filter(
-      ({ name, fleet }) => name !== node && fleet?.wanted === 'ready',
+      ({ name, fleet }) => name !== node && fleet?.state === 'ready',
     )
     const seen = (state: string) =>
       vi.waitUntil(async () => {
-        const states = await this.states(node)
+        const states = statesOf(await client.hosts.list().all())
         return others.every(({ name }) => states[name] === state)
       }, bound)
     for (const { host_id } of others) await client.hosts.cordon(host_id)
     await seen('cordoned')
     try {
-      return await this.create(node)
+      return await vi.waitFor(() => client.runtimes.create(), bound)
     } finally {
       for (const { host_id } of others) await client.hosts.uncordon(host_id)
       await seen('ready')
@@ -165,7 +186,11 @@ export class LabFleet {
 
   /** Returns the state of each host by the name of its Node. */
   async states(node: string): Promise<Readonly<Record<string, string>>> {
-    const hosts = await (await this.client(node)).hosts.list().all()
-    return Object.fromEntries(hosts.map(({ name, fleet }) => [name, fleet?.state ?? '']))
+    return statesOf(await (await this.client(node)).hosts.list().all())
   }
+}
+
+/** Returns the states of hosts by their names. */
+export function statesOf(hosts: readonly Host[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(hosts.map(({ name, fleet }) => [name, fleet?.state ?? '']))
 }

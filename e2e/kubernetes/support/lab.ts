@@ -10,6 +10,9 @@ const cache = process.env.KUBE_LAB_CACHE ?? join(homedir(), '.cache/kube-lab')
 /** The lab of the tests, beside one that a person may have started. */
 const labEnv = { KUBE_LAB_CACHE: cache, KUBE_LAB_DIR: '/tmp/holt-kube-lab', KUBE_LAB_ID: '7', KUBE_LAB_WAIT: '120' }
 
+/** A static shell, from the parts of the lab. */
+export const busybox = join(cache, 'bin/busybox')
+
 /** The chart of the service. */
 export const chart = join(repository, 'deploy/helm/holt')
 
@@ -71,7 +74,7 @@ export async function run(
   )
 }
 
-/** A cluster of two Nodes on this machine, with PostgreSQL and S3. */
+/** A cluster on this machine, with PostgreSQL and S3. */
 export interface Lab extends AsyncDisposable {
   /** The variables of `kube-lab env`. */
   readonly env: Readonly<Record<string, string>>
@@ -88,8 +91,11 @@ export interface Lab extends AsyncDisposable {
   lab(...args: string[]): Promise<string>
 }
 
-/** Starts a cluster. Its end leaves no trace on the machine, also if the tests are killed. */
-export async function startLab(): Promise<Lab> {
+/**
+ * Starts a cluster of two or three Nodes. Its end leaves no trace on the machine, also if the tests
+ * are killed.
+ */
+export async function startLab(nodes: 2 | 3 = 2): Promise<Lab> {
   const lab = async (...args: string[]) => {
     const { code, out } = await run('bash', [script, ...args], { env: labEnv })
     if (code !== 0) throw new Error(`kube-lab ${args.join(' ')} failed: ${out}`)
@@ -98,7 +104,7 @@ export async function startLab(): Promise<Lab> {
   const downAtExit = () => void execFileSync('bash', [script, 'down'], { env: { ...process.env, ...labEnv } })
   await lab('down')
   process.once('exit', downAtExit)
-  await lab('up', '--nodes', '2')
+  await lab('up', '--nodes', String(nodes))
   await lab('s3')
   await lab('postgres')
   const env = variablesOf(await lab('env'))

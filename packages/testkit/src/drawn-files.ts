@@ -38,6 +38,7 @@ export const drawnFiles: Readonly<Record<DrawnList, readonly string[]>> = {
       ...['fleet/forwarding/huge-transfers', 'fleet/forwarding/lost-owners'],
       ...['fleet/forwarding/messages-of-others', 'fleet/forwarding/same-key-at-many-hosts'],
       ...['fleet/forwarding/two-versions', 'fleet/forwarding/whole-fleet'],
+      'fleet/kubernetes/drained-workers',
       ...['fleet/hosts/verdict', 'fleet/moves/drain', 'fleet/moves/drain-of-many', 'fleet/moves/full-hosts'],
       'fleet/moves/lost-pauses',
       ...['fleet/moves/moves.property', 'fleet/moves/paused-runtimes', 'fleet/placement/placed-creates'],

@@ -29,6 +29,16 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 holt.dev/peer: "true"
 {{- end -}}
 
+{{/* The pods that may ask hosts: with workers, fronts alone. */}}
+{{- define "holt.askerSelector" -}}
+{{- if .Values.workers.enabled }}{{ include "holt.frontSelector" . }}{{ else }}{{ include "holt.peerSelector" . }}{{ end -}}
+{{- end -}}
+
+{{/* The pods that watch over Nodes, and hear of evictions. */}}
+{{- define "holt.watcherSelector" -}}
+{{- if .Values.workers.enabled }}{{ include "holt.frontSelector" . }}{{ else }}{{ include "holt.selector" . }}{{ end -}}
+{{- end -}}
+
 {{/* The pods that clients use. */}}
 {{- define "holt.entrySelector" -}}
 {{- if .Values.fronts.enabled }}{{ include "holt.frontSelector" . }}{{ else }}{{ include "holt.selector" . }}{{ end -}}
@@ -36,6 +46,21 @@ holt.dev/peer: "true"
 
 {{- define "holt.serviceAccount" -}}
 {{- .Values.serviceAccount.name | default (include "holt.name" .) -}}
+{{- end -}}
+
+{{/* The service accounts of the pods with keys, separated by spaces. */}}
+{{- define "holt.keyAccounts" -}}
+{{- if not .Values.workers.enabled }}{{ include "holt.serviceAccount" . }}{{ end -}}
+{{- if .Values.fronts.enabled }} {{ include "holt.serviceAccount" . }}-front{{ end -}}
+{{- end -}}
+
+{{- define "holt.hostAccount" -}}
+{{- include "holt.serviceAccount" . }}{{ if .Values.workers.enabled }}-worker{{ end -}}
+{{- end -}}
+
+{{/* The service account of the pods that watch over Nodes. */}}
+{{- define "holt.watcherAccount" -}}
+{{- include "holt.serviceAccount" . }}{{ if .Values.workers.enabled }}-front{{ end -}}
 {{- end -}}
 
 {{- define "holt.image" -}}
@@ -51,21 +76,55 @@ holt.dev/peer: "true"
 {{- $database := required "database.existingSecret is empty: make a Secret with the address of PostgreSQL, and name it" .Values.database.existingSecret -}}
 {{- $keys := required "masterKeys.existingSecret is empty: make a Secret with the master keys, and name it" .Values.masterKeys.existingSecret -}}
 {{- $store := required "objectStore.url is empty: hosts of a fleet share an object store" .Values.objectStore.url -}}
+{{- if .Values.workers.enabled -}}
+{{- if not .Values.fronts.enabled }}{{ fail "workers.enabled needs fronts, which hold the keys: set fronts.enabled" }}{{ end -}}
+{{- if not .Values.fronts.nodeSelector }}{{ fail "fronts.nodeSelector is empty: fronts need Nodes of their own, on which no worker is" }}{{ end -}}
+{{- $token := required "workers.joinTokenSecret is empty: name the Secret for the token with which workers join" .Values.workers.joinTokenSecret -}}
+{{- end -}}
 {{- end -}}
 
-{{/* The settings that hosts, fronts and the preflight share. */}}
+{{/* The settings of the hosts that have the keys of the fleet. */}}
+{{- define "holt.keyEnv" -}}
+- {name: HOLT_MASTER_KEYS_FILE, value: /etc/holt/master-keys/master-keys.json}
+- name: HOLT_DATABASE_URL
+  valueFrom:
+    secretKeyRef: {name: {{ .Values.database.existingSecret | quote }}, key: {{ .Values.database.key | quote }}}
+{{- end -}}
+
+{{/* The settings of the pods that watch over Nodes. */}}
+{{- define "holt.watcherEnv" -}}
+- {name: HOLT_KUBERNETES_DRAIN_ON_CORDON, value: {{ ternary "1" "0" .Values.drainOnCordon | quote }}}
+{{- if .Values.guard.enabled }}
+- {name: HOLT_KUBERNETES_GUARD_IMAGE, value: {{ .Values.guard.image | default (include "holt.image" .) | quote }}}
+{{- if .Values.guard.evictions.enabled }}
+- {name: HOLT_KUBERNETES_EVICTIONS, value: /etc/holt/evictions}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The settings of a host: with keys, or of a worker. The preflight has them, too. */}}
+{{- define "holt.hostEnv" -}}
+- {name: HOLT_STATE_DIR, value: {{ .Values.stateDir | quote }}}
+{{- if .Values.workers.enabled }}
+- {name: HOLT_ROLE, value: worker}
+- {name: HOLT_JOIN_TOKEN_FILE, value: /etc/holt/join/token}
+- name: HOLT_JOIN_ADDRESS
+  value: {{ .Values.workers.joinAddress | default (printf "%s-join.%s:4659" (include "holt.name" .) .Release.Namespace) | quote }}
+{{- else }}
+{{ include "holt.keyEnv" . }}
+{{- end }}
+{{ include "holt.env" . }}
+{{- end -}}
+
+{{/* The settings that hosts and fronts share. */}}
 {{- define "holt.env" -}}
 - {name: HOLT_FLEET, value: '1'}
-- {name: HOLT_MASTER_KEYS_FILE, value: /etc/holt/master-keys/master-keys.json}
 - {name: HOLT_HOST, value: '0.0.0.0'}
 - {name: HOLT_ALLOW_REMOTE, value: '1'}
 - name: HOLT_PEER_ADDRESS
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
 - name: HOLT_KUBERNETES_NODE
   valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
-- name: HOLT_DATABASE_URL
-  valueFrom:
-    secretKeyRef: {name: {{ .Values.database.existingSecret | quote }}, key: {{ .Values.database.key | quote }}}
 - {name: HOLT_OBJECT_STORE, value: {{ .Values.objectStore.url | quote }}}
 {{- with .Values.objectStore.existingSecret }}
 - name: AWS_ACCESS_KEY_ID
@@ -105,12 +164,27 @@ holt.dev/peer: "true"
 - {name: run, mountPath: /run/holt, mountPropagation: Bidirectional}
 - {name: dev, mountPath: /dev}
 - {name: cgroups, mountPath: /sys/fs/cgroup}
-{{ include "holt.keyMounts" . }}
+{{- if .Values.workers.enabled }}
+- {name: join, mountPath: /etc/holt/join, readOnly: true}
+{{- else }}
+{{ include "holt.masterKeyMount" . }}
+{{- end }}
+{{ include "holt.sharedMounts" . }}
 {{- end -}}
 
-{{/* The keys of the fleet, and what the operator adds. */}}
-{{- define "holt.keyMounts" -}}
+{{- define "holt.masterKeyMount" -}}
 - {name: master-keys, mountPath: /etc/holt/master-keys, readOnly: true}
+{{- end -}}
+
+{{/* The certificate of the webhook for evictions. */}}
+{{- define "holt.evictionMount" -}}
+{{- if and .Values.guard.enabled .Values.guard.evictions.enabled }}
+- {name: evictions, mountPath: /etc/holt/evictions, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{/* What hosts and fronts have, and what the operator adds. */}}
+{{- define "holt.sharedMounts" -}}
 {{- if .Values.artifactKey.existingSecret }}
 - {name: artifact-keys, mountPath: /etc/holt/artifact-keys, readOnly: true}
 {{- end }}
@@ -128,18 +202,43 @@ holt.dev/peer: "true"
   hostPath: {path: /dev, type: Directory}
 - name: cgroups
   hostPath: {path: /sys/fs/cgroup, type: Directory}
-{{ include "holt.keyVolumes" (dict "root" . "mode" "0400") }}
+{{- if .Values.workers.enabled }}
+# A worker that has joined needs it no more, so it may be gone.
+- name: join
+  secret:
+    secretName: {{ .Values.workers.joinTokenSecret | quote }}
+    optional: true
+    defaultMode: 0400
+    items: [{key: {{ .Values.workers.key | quote }}, path: token}]
+{{- else }}
+{{ include "holt.masterKeyVolume" (dict "root" . "mode" "0400") }}
+{{- end }}
+{{ include "holt.sharedVolumes" (dict "root" . "mode" "0400") }}
 {{- end -}}
 
 {{/* `mode` is that of the files: 0400 for root, 0440 for a group. */}}
-{{- define "holt.keyVolumes" -}}
-{{- $mode := .mode -}}
-{{- with .root -}}
+{{- define "holt.masterKeyVolume" -}}
 - name: master-keys
   secret:
-    secretName: {{ .Values.masterKeys.existingSecret | quote }}
-    defaultMode: {{ $mode }}
-    items: [{key: {{ .Values.masterKeys.key | quote }}, path: master-keys.json}]
+    secretName: {{ .root.Values.masterKeys.existingSecret | quote }}
+    defaultMode: {{ .mode }}
+    items: [{key: {{ .root.Values.masterKeys.key | quote }}, path: master-keys.json}]
+{{- end -}}
+
+{{- define "holt.evictionVolume" -}}
+{{- with .root.Values.guard }}
+{{- if and .enabled .evictions.enabled }}
+- name: evictions
+  secret:
+    secretName: {{ required "guard.evictions.tlsSecret is empty: make a Secret with a certificate, and name it" .evictions.tlsSecret | quote }}
+    defaultMode: {{ $.mode }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "holt.sharedVolumes" -}}
+{{- $mode := .mode -}}
+{{- with .root -}}
 {{- if .Values.artifactKey.existingSecret }}
 - name: artifact-keys
   secret:

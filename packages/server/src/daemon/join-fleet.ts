@@ -25,12 +25,12 @@ export async function joinFleet(
  * until the service closes. The promises never reject.
  */
 export function followOthers(service: Api, fleet: Fleet): readonly Promise<void>[] {
-  const { kubernetes, stateDir } = service.config
+  const { kubernetes } = service.config
   return [
     fleet.notifyOfOthers(service.eventNotifier),
     followChangesOfOthers(service, () => fleet.noteRead()),
     fleet.keepMoves(service),
     fleet.cleanObjects(service),
-    ...(kubernetes === null ? [] : [fleet.followCluster(kubernetes, stateDir)]),
+    ...(kubernetes === null ? [] : [fleet.followCluster(kubernetes)]),
   ]
 }

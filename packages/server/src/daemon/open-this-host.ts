@@ -45,7 +45,7 @@ export async function openThisHost(store: Store, parts: HostParts): Promise<Open
   const own = { hostId, address: config.peerAddress, masterKeys }
   const clocks = { now, monotonic, hostClock }
   const fleet = await openFleet({
-    ...{ store, times: config.fleet, worker, metrics, log, closing, onOver },
+    ...{ store, times: config.fleet, isInCluster: config.kubernetes !== null, worker, metrics, log, closing, onOver },
     ...{ ...own, ...clocks },
   })
   const { thisHost, hosts, duties, condition } = fleet

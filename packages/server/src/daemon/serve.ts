@@ -86,7 +86,8 @@ async function openIfWorker(config: ServerConfig, hostId: string): Promise<Worke
   const { openWorker } = await import('../fleet/trust/worker-identity.ts')
   const { joinAddress } = await import('../fleet/peers/peer-directory.ts')
   const address = joinAddress(peerAddress)
-  return openWorker({ stateDir, hostId, address, tokenFile: fleet.joinTokenFile, now: Date.now() })
+  const { joinTokenFile: tokenFile, joinAddress: entry } = fleet
+  return openWorker({ stateDir, hostId, address, tokenFile, entry, now: Date.now() })
 }
 
 /** Returns the error of a failed start. For a known reason, the message says what to do. */

@@ -9,6 +9,7 @@ import { applyVerb } from './changes/apply-here.ts'
 import { type FleetParts, type OpenPeers, openPeers } from './forwarding/open-peers.ts'
 import type { RowOwners } from './forwarding/row-owners.ts'
 import { askRunnerBy, runningVerb } from './forwarding/running-requests.ts'
+import { nodeVerb } from './kubernetes/node-verb.ts'
 import type { GuardedClients } from './lease/guarded-clients.ts'
 import type { HostLease } from './lease/host-lease.ts'
 import { childrenElsewhere, childVerbs } from './moves/child-verbs.ts'
@@ -16,6 +17,7 @@ import { moveVerbs } from './moves/move-verbs.ts'
 import { takeFor } from './moves/take-for.ts'
 import type { PeerDirectory } from './peers/peer-directory.ts'
 import { Unreachable } from './peers/peer-links.ts'
+import type { PeerVerbs } from './peers/peer-verbs.ts'
 import type { StoredArtifacts } from './stored-artifacts/stored-artifacts.ts'
 import { RelayedQuestions } from './trust/relayed-questions.ts'
 import { trustVerbs } from './trust/trust-verbs.ts'
@@ -115,6 +117,7 @@ export class HostConnections {
       ...applyVerb(service),
       ...runningVerb(service.records),
       ...trustVerbs(service, { errands: this.#errands, grants: this.#grants, ask }),
+      ...nodeVerbs(service),
     }
   }
 
@@ -141,6 +144,17 @@ function joinsOf({ config, store }: Inside): NonNullable<FleetParts['joins']> | 
   return databaseUrl === null || fleet?.role === 'worker'
     ? null
     : { databaseUrl, makeRole: (hostId, admit) => makeWorkerRole(store, hostId, admit) }
+}
+
+/** Returns the verb by which workers show their Nodes. A host with keys in a cluster has it. */
+function nodeVerbs({ config, store, log }: Inside): PeerVerbs {
+  if (config.kubernetes === null || config.fleet?.role === 'worker') return {}
+  const api = async () => {
+    // Loaded here: a host that is in no pod loads nothing of it.
+    const { accessOf, KubernetesApi } = await import('./kubernetes/kubernetes-api.ts')
+    return new KubernetesApi(accessOf(process.env))
+  }
+  return nodeVerb({ store, log, api })
 }
 
 /** Returns the function that knows workers. A host without a row has just joined, or is gone. */

@@ -61,6 +61,8 @@ const beatsPerLook = 2
 export interface FleetOptions {
   readonly store: Store
   readonly times: FleetConfig
+  /** True if this host has access to the API server of a cluster of Kubernetes. */
+  readonly isInCluster: boolean
   readonly hostId: string
   /** The address of its listener for other hosts. */
   readonly address: PeerAddress
@@ -135,8 +137,8 @@ export interface Fleet {
    * that of its listener for other hosts.
    */
   becomeReady(peerPort: number, host: ReadyFacts): Promise<void>
-  /** Follows the Node of this host in Kubernetes, until the service closes. Never rejects. */
-  followCluster(settings: KubernetesConfig, stateDir: string): Promise<void>
+  /** Follows the Nodes of hosts in Kubernetes, until the service closes. Never rejects. */
+  followCluster(settings: KubernetesConfig): Promise<void>
 }
 
 /** Begins the next epoch of this host, and sends its beats from then on. */
@@ -153,7 +155,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     )
   const lease = await startHost(store, { ...start, fenceMs: times.fenceMs, clocks, keyIds: masterKeys?.ids ?? [], now })
   const hosts = new SeenHosts({ store, uptime, times })
-  const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs, names: dutiesOf(times) })
+  const duties = new KeptDuties({ store, host: lease, uptime, dutyMs: times.dutyMs, names: dutiesOf(options) })
   const condition = new OwnCondition({ log, closing })
   const keys = masterKeys === null ? null : new SharedKeys({ store, masterKeys, thisHost: lease, duties, log })
   await keys?.look()
@@ -238,12 +240,16 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       beats.becomeReady({ address: joinAddress({ ...address, port: peerPort }), describe })
       await beats.once().catch((err: unknown) => log.warn({ err }, 'a beat of this host failed'))
     },
-    followCluster: async (settings, stateDir) => {
+    followCluster: async (settings) => {
       // Loaded here: a host that is in no pod loads nothing of it.
+      if (side !== null) {
+        const { showNode } = await import('./kubernetes/show-node.ts')
+        return showNode({ fronts: side.fronts, log }, closing)
+      }
       const { followCluster } = await import('./kubernetes/follow-cluster.ts')
       const { accessOf, KubernetesApi } = await import('./kubernetes/kubernetes-api.ts')
       const api = new KubernetesApi(accessOf(process.env))
-      await followCluster({ api, settings, store, hosts, duties, hostId, stateDir, log }, closing)
+      await followCluster({ api, settings, role: times.role, store, hosts, duties, hostId, log }, closing)
     },
   }
 }
@@ -262,9 +268,14 @@ async function keepCollecting(service: Inside, objects: ArtifactObjects): Promis
 
 /**
  * Returns the duties that a host can do. A front cannot run the builds of base templates. A worker
- * does nothing else: it judges nobody, and it has no keys.
+ * does nothing else: it judges nobody, and it has no keys. A host outside of a cluster follows no
+ * Nodes.
  */
-function dutiesOf({ role }: FleetConfig): readonly DutyName[] {
+function dutiesOf({ times: { role }, isInCluster }: Pick<FleetOptions, 'times' | 'isInCluster'>): readonly DutyName[] {
   if (role === 'worker') return ['base_templates']
-  return role === 'front' ? dutyNames.filter((name) => name !== 'base_templates') : dutyNames
+  const left: readonly DutyName[] = [
+    ...(role === 'front' ? (['base_templates'] as const) : []),
+    ...(isInCluster ? [] : (['nodes'] as const)),
+  ]
+  return dutyNames.filter((name) => !left.includes(name))
 }

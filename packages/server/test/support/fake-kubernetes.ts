@@ -24,6 +24,8 @@ export interface FakeKubernetes {
   /** Makes or changes a Node, and tells those who watch it. */
   set(name: string, node: FakeNode): void
   deleteNode(name: string): void
+  /** The outcomes of reviews, by tokens. Other tokens are not known. */
+  readonly reviews: Map<string, object>
   /** The status of every answer, instead of the real one; null: the real one. */
   refuse: number | null
 }
@@ -36,6 +38,7 @@ export async function startFakeKubernetes(): Promise<FakeKubernetes> {
     objects: new Map(),
     tokens: new Set(),
     watches: new Set(),
+    reviews: new Map(),
     refuse: null,
     set: (name, node) => {
       version += 1
@@ -77,6 +80,10 @@ async function answer(
     fake.watches.add(response)
     response.once('close', () => fake.watches.delete(response))
     return
+  }
+  if (pathname === '/apis/authentication.k8s.io/v1/tokenreviews') {
+    const { token } = JSON.parse(body).spec
+    return void send(201, { status: fake.reviews.get(token) ?? { authenticated: false } })
   }
   const node = /^\/api\/v1\/nodes\/(.+)$/.exec(pathname)?.[1]
   if (node !== undefined) return void send(nodes.has(node) ? 200 : 404, nodes.get(node) ?? {})

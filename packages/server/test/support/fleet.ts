@@ -32,6 +32,7 @@ const fleetTimes: FleetConfig = {
   dutyMs: 30_000,
   role: 'all',
   joinTokenFile: null,
+  joinAddress: null,
   snapshotDurable: 'stored',
 }
 

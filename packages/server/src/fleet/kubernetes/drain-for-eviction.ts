@@ -2,9 +2,9 @@ import { judgedStates } from '../../foundation/host/host-row.ts'
 import type { Log } from '../../foundation/log.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
-import { readNode } from './follow-node.ts'
 import { nodeOfGuard } from './guard-objects.ts'
 import type { KubernetesApi } from './kubernetes-api.ts'
+import { readNode } from './read-node.ts'
 
 /** The parts of a host that hears of evictions. */
 export interface EvictionParts {
@@ -22,7 +22,7 @@ export interface EvictionParts {
 export async function drainForEviction({ store, api, log }: EvictionParts, pod: string): Promise<boolean> {
   const node = nodeOfGuard(pod)
   if (node === null) return false
-  if (!(await readNode({ api, settings: { node } })).isCordoned) return false
+  if (!(await readNode(api, node)).isCordoned) return false
   const drained = await store.change(aloneWithRow, (changes) =>
     changes
       .updateTable('hosts')
@@ -34,6 +34,6 @@ export async function drainForEviction({ store, api, log }: EvictionParts, pod: 
       .executeTakeFirst(),
   )
   if (drained === undefined) return false
-  log.info({ host_id: drained.host_id, node }, 'this host is drained, because its Node is')
+  log.info({ host_id: drained.host_id, node }, 'a host is drained, because its Node is')
   return true
 }

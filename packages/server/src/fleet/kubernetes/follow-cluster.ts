@@ -1,48 +1,67 @@
 import { pause } from '../../foundation/async/pause.ts'
+import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
 import type { KubernetesConfig } from '../../foundation/config/kubernetes-settings.ts'
 import type { Duties } from '../../foundation/host/duties.ts'
 import type { Log } from '../../foundation/log.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { SeenHosts } from '../hosts/seen-hosts.ts'
 import { type EvictionListenerOptions, evictionPort, listenForEvictions } from './eviction-listener.ts'
-import { followNode, readNode } from './follow-node.ts'
+import { followNode } from './follow-node.ts'
 import type { KubernetesApi } from './kubernetes-api.ts'
 import { judgeLostNodes } from './lost-nodes.ts'
-import type { NodeFacts } from './node-facts.ts'
 import { NodeGuard } from './node-guard.ts'
+import { readNode } from './read-node.ts'
+import { WorkerNodes } from './worker-nodes.ts'
 
 /** The time before the next attempt to reach the API server, in milliseconds. */
 const retryMs = 5_000
 
-/** The parts of a host that runs in a pod. */
+/** The parts of a host with keys that runs in a pod. */
 export interface ClusterParts {
   readonly api: KubernetesApi
   readonly settings: KubernetesConfig
+  readonly role: FleetConfig['role']
   readonly store: Store
   readonly hosts: Pick<SeenHosts, 'rows' | 'opinion'>
   readonly duties: Duties
   readonly hostId: string
-  readonly stateDir: string
   readonly log: Log
 }
 
 /**
- * Follows the cluster of this host until the signal is aborted: stores the name and the zone of its
- * Node, follows the Node, guards it, and judges hosts whose Node is lost. Runtimes and requests do
- * not depend on it, so the host serves them also while the API server is away. Never rejects.
+ * Follows the cluster of a host with keys until the signal is aborted. Any one judges hosts whose
+ * Node is lost, and follows and guards the Nodes of workers. A host that runs runtimes also follows
+ * and guards its own. Runtimes and requests do not depend on it, so the host serves them also while
+ * the API server is away. Never rejects.
  */
 export async function followCluster(parts: ClusterParts, closing: AbortSignal): Promise<void> {
-  const found = await findNode(parts, closing)
-  if (found === null) return
-  const { api, settings, store, hostId, log } = parts
-  const work = [followNode(parts, closing), judgeLostNodes(parts, closing)]
-  if (settings.guardImage !== null) {
-    const spec = { ...found, image: settings.guardImage }
-    work.push(new NodeGuard({ store, api, hostId, spec, log }).keep(closing))
-  }
-  if (settings.evictionsDir !== null)
-    work.push(hearOfEvictions({ ...parts, dir: settings.evictionsDir, namespace: found.namespace }, closing))
+  const { api, settings, role, log } = parts
+  const namespace = await untilDone(() => api.namespace(), { log, closing, failed: 'this pod has no service account' })
+  if (namespace === null) return
+  const { guardImage, evictionsDir } = settings
+  const work = [
+    judgeLostNodes(parts, closing),
+    new WorkerNodes({ ...parts, namespace, guardImage }).keep(closing),
+    ...(role === 'front' ? [] : [followOwnNode(parts, namespace, closing)]),
+  ]
+  if (evictionsDir !== null) work.push(hearOfEvictions({ ...parts, dir: evictionsDir, namespace }, closing))
   await Promise.all(work)
+}
+
+/** Stores the name and the zone of this host's Node, follows it, and guards it. Never rejects. */
+async function followOwnNode(parts: ClusterParts, namespace: string, closing: AbortSignal): Promise<void> {
+  const { api, settings, store, hostId, log } = parts
+  const place = async () => {
+    const node = await readNode(api, settings.node)
+    const facts = { node: node.name, zone: node.zone }
+    await store.db.updateTable('hosts').set(facts).where('host_id', '=', hostId).execute()
+    return node
+  }
+  const node = await untilDone(place, { log, closing, failed: 'the Node of this host could not be read' })
+  if (node === null) return
+  const { guardImage: image } = settings
+  const guard = image === null ? null : new NodeGuard({ store, api, spec: { namespace, node, image }, log })
+  await Promise.all([followNode(parts, closing), guard?.keep([hostId], closing)])
 }
 
 /** Listens for evictions of guards until the signal is aborted. Never rejects. */
@@ -56,23 +75,19 @@ async function hearOfEvictions(parts: Omit<EvictionListenerOptions, 'port'>, clo
   }
 }
 
-/** The Node of a host, and the namespace of its pod. */
-interface Place {
-  readonly node: NodeFacts
-  readonly namespace: string
-}
-
-/** Stores the facts of this host's Node. Tries until the signal is aborted, and is null then. */
-async function findNode(parts: ClusterParts, closing: AbortSignal): Promise<Place | null> {
-  const { api, store, hostId, log, settings } = parts
+/**
+ * Tries until it succeeds or the signal is aborted, and returns the result, or null then. Logs each
+ * failure with a message. Never rejects.
+ */
+export async function untilDone<T>(
+  attempt: () => Promise<T>,
+  { log, closing, failed }: { readonly log: Log; readonly closing: AbortSignal; readonly failed: string },
+): Promise<T | null> {
   while (!closing.aborted) {
     try {
-      const [node, namespace] = await Promise.all([readNode(parts), api.namespace()])
-      const facts = { node: node.name, zone: node.zone }
-      await store.db.updateTable('hosts').set(facts).where('host_id', '=', hostId).execute()
-      return { node, namespace }
+      return await attempt()
     } catch (err) {
-      log.warn({ err, node: settings.node }, 'the Node of this host could not be read')
+      log.warn({ err }, failed)
       await pause(retryMs, closing)
     }
   }

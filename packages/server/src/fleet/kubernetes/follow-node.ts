@@ -1,13 +1,12 @@
-import { access, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { pause } from '../../foundation/async/pause.ts'
 import type { KubernetesConfig } from '../../foundation/config/kubernetes-settings.ts'
-import { writeDurably } from '../../foundation/config/write-durably.ts'
 import type { Log } from '../../foundation/log.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
+import type { HostRow } from '../../foundation/store/tables.ts'
 import type { KubernetesApi } from './kubernetes-api.ts'
-import { type NodeFacts, nodeFactsOf, nodeOfEvent } from './node-facts.ts'
+import { type NodeFacts, nodeOfEvent } from './node-facts.ts'
+import { readNode } from './read-node.ts'
 import { wishesAfter } from './wish-of-node.ts'
 
 /** The time before the next attempt after a watch has failed, in milliseconds. */
@@ -19,35 +18,18 @@ const retryMs = 5_000
  */
 const watchMs = 120_000
 
-/** The file in the state directory that exists while the host is cordoned for its Node. */
-const followingFile = 'cordoned-for-node'
-
-/** The parts of a host that its Node changes. */
-export interface FollowedHost {
+/** The parts by which hosts follow their Nodes. */
+export interface FollowParts {
   readonly store: Store
-  readonly api: KubernetesApi
-  readonly hostId: string
-  readonly stateDir: string
-  readonly settings: KubernetesConfig
+  readonly settings: Pick<KubernetesConfig, 'drainOnCordon'>
   readonly log: Log
 }
 
-/** Reads a Node, such as this host's. Throws if the API server does not answer with it. */
-export async function readNode({
-  api,
-  settings,
-}: {
+/** A host with access to the API server, and its Node. */
+interface FollowedHost extends FollowParts {
   readonly api: KubernetesApi
-  readonly settings: Pick<KubernetesConfig, 'node'>
-}): Promise<NodeFacts> {
-  const { status, json } = await api.ask('GET', pathOf(settings.node))
-  if (status !== 200) throw new Error(`the API server answers ${status} for the Node ${settings.node}`)
-  return nodeFactsOf(json)
-}
-
-/** Returns the path of a Node. */
-export function pathOf(node: string): string {
-  return `/api/v1/nodes/${encodeURIComponent(node)}`
+  readonly hostId: string
+  readonly settings: Pick<KubernetesConfig, 'drainOnCordon' | 'node'>
 }
 
 /**
@@ -55,13 +37,14 @@ export function pathOf(node: string): string {
  * becomes what is wanted of the host. Never rejects.
  */
 export async function followNode(host: FollowedHost, closing: AbortSignal): Promise<void> {
+  const { api, settings, log } = host
   while (!closing.aborted) {
     try {
-      const node = await readNode(host)
-      await follow(host, node)
+      const node = await readNode(api, settings.node)
+      await followOwn(host, node)
       await watchFrom(host, node, closing)
     } catch (err) {
-      if (!closing.aborted) host.log.warn({ err, node: host.settings.node }, 'this host could not follow its Node')
+      if (!closing.aborted) log.warn({ err, node: settings.node }, 'this host could not follow its Node')
       await pause(retryMs, closing)
     }
   }
@@ -80,37 +63,42 @@ async function watchFrom(host: FollowedHost, { version }: NodeFacts, closing: Ab
   for await (const event of host.api.watch(`/api/v1/nodes?${query}`, signal)) {
     const node = nodeOfEvent(event)
     if (node === null) return
-    await follow(host, node)
+    await followOwn(host, node)
   }
 }
 
-/** Makes the wish of the host's row follow the Node. */
-async function follow(host: FollowedHost, node: NodeFacts): Promise<void> {
-  const { store, hostId, stateDir, settings, log } = host
-  const isFollowing = await isThere(join(stateDir, followingFile))
-  if (node.isCordoned === isFollowing) return
-  const row = await store.db
+async function followOwn(host: FollowedHost, node: NodeFacts): Promise<void> {
+  const row = await host.store.db
     .selectFrom('hosts')
-    .select('wanted')
-    .where('host_id', '=', hostId)
+    .select(['host_id', 'wanted', 'follows_node'])
+    .where('host_id', '=', host.hostId)
     .executeTakeFirstOrThrow()
-  const { drainOnCordon } = settings
-  const next = wishesAfter({ wanted: row.wanted, isFollowing }, { isCordoned: node.isCordoned, drainOnCordon })
-  // The file comes first. After a crash between both, the host is made ready when the Node is.
-  if (next.isFollowing) await writeDurably(join(stateDir, followingFile), '')
-  if (next.wanted !== row.wanted) {
-    await store.change(aloneWithRow, (changes) =>
-      changes.updateTable('hosts').set({ wanted: next.wanted }).where('host_id', '=', hostId).execute(),
-    )
-    log.info({ host_id: hostId, node: node.name, wanted: next.wanted }, 'this host follows its Node')
-  }
-  if (!next.isFollowing && isFollowing) await rm(join(stateDir, followingFile), { force: true })
+  await follow(host, row, node)
 }
 
-/** Returns true if a file exists. */
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
+/**
+ * Makes the wish of a host follow its Node. A row that has changed since it was read stays as it
+ * is: the next look follows.
+ */
+export async function follow(
+  { store, settings, log }: FollowParts,
+  row: Pick<HostRow, 'host_id' | 'wanted' | 'follows_node'>,
+  node: NodeFacts,
+): Promise<void> {
+  const { drainOnCordon } = settings
+  const before = { wanted: row.wanted, isFollowing: row.follows_node === 1 }
+  const next = wishesAfter(before, { isCordoned: node.isCordoned, drainOnCordon })
+  if (next.wanted === before.wanted && next.isFollowing === before.isFollowing) return
+  const changed = await store.change(aloneWithRow, (changes) =>
+    changes
+      .updateTable('hosts')
+      .set({ wanted: next.wanted, follows_node: next.isFollowing ? 1 : 0 })
+      .where('host_id', '=', row.host_id)
+      .where('wanted', '=', row.wanted)
+      .where('follows_node', '=', row.follows_node)
+      .returning('host_id')
+      .executeTakeFirst(),
   )
+  if (changed !== undefined)
+    log.info({ host_id: row.host_id, node: node.name, wanted: next.wanted }, 'a host follows its Node')
 }

@@ -6,9 +6,8 @@ import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
 import type { SeenHosts } from '../hosts/seen-hosts.ts'
 import { passVerdict } from '../hosts/verdict.ts'
-import { pathOf } from './follow-node.ts'
 import type { KubernetesApi } from './kubernetes-api.ts'
-import { nodeFactsOf } from './node-facts.ts'
+import { findNode } from './read-node.ts'
 
 /** The interval between two looks at the Nodes of suspect hosts, in milliseconds. */
 const lookMs = 5_000
@@ -47,10 +46,9 @@ export async function judgeOnce({ store, api, hosts, duties, log }: LostNodesOpt
 }
 
 /** Returns why the machine of a host is known to be off; null: it is not known. */
-async function whyLost(api: KubernetesApi, { node }: Pick<HostRow, 'node'>): Promise<string | null> {
-  if (node === null) return null
-  const { status, json } = await api.ask('GET', pathOf(node))
-  if (status === 404) return 'its Node was deleted'
-  if (status !== 200) throw new Error(`the API server answers ${status} for the Node ${node}`)
-  return nodeFactsOf(json).isOut ? 'its Node has the taint out-of-service' : null
+async function whyLost(api: KubernetesApi, { node: name }: Pick<HostRow, 'node'>): Promise<string | null> {
+  if (name === null) return null
+  const node = await findNode(api, name)
+  if (node === null) return 'its Node was deleted'
+  return node.isOut ? 'its Node has the taint out-of-service' : null
 }

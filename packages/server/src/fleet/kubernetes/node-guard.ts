@@ -14,15 +14,14 @@ const looksPerRenewal = 6
 interface NodeGuardOptions {
   readonly store: Pick<Store, 'db'>
   readonly api: KubernetesApi
-  readonly hostId: string
   readonly spec: GuardSpec
   readonly log: Log
 }
 
 /**
- * The guard of a Node: a pod with a budget that refuses its eviction, while the host has runtimes,
- * or images and checkpoints that the object store lacks. A drain of the Node waits for it. The
- * drain ignores the pods of a DaemonSet.
+ * The guard of a Node: a pod with a budget that refuses its eviction, while a host there has
+ * runtimes, or images and checkpoints that the object store lacks. A drain of the Node waits for
+ * it. The drain ignores the pods of a DaemonSet.
  */
 export class NodeGuard {
   readonly #options: NodeGuardOptions
@@ -34,35 +33,38 @@ export class NodeGuard {
     this.#options = options
   }
 
-  /** Keeps the guard until the signal is aborted. The guard stays then. Never rejects. */
-  async keep(closing: AbortSignal): Promise<void> {
+  /** Keeps the guard of hosts until the signal is aborted. It stays then. Never rejects. */
+  async keep(hostIds: readonly string[], closing: AbortSignal): Promise<void> {
     const { log, spec } = this.#options
     while (!closing.aborted) {
-      await this.look().catch((err: unknown) => {
-        this.#isThere = null
+      await this.look(hostIds).catch((err: unknown) => {
         log.warn({ err, node: spec.node.name }, 'the guard of the Node could not be changed')
       })
       await pause(lookMs, closing)
     }
   }
 
-  /** Makes or removes the guard, if the host has begun to need it or needs it no more. */
-  async look(): Promise<void> {
-    const isNeeded = await this.#isNeeded()
+  /**
+   * Makes or removes the guard, if the hosts of the Node have begun to need it or need it no more.
+   * Rejects if the API server does not do it. The next look tries again.
+   */
+  async look(hostIds: readonly string[]): Promise<void> {
+    const isNeeded = await this.#isNeeded(hostIds)
     this.#looks += 1
     if (this.#looks % looksPerRenewal === 0) this.#isThere = null
     if (isNeeded === this.#isThere) return
+    this.#isThere = null
     if (isNeeded) await this.#make()
     else await this.#remove()
     this.#isThere = isNeeded
   }
 
-  /** Returns true if something would be lost with the disk of this host. */
-  async #isNeeded(): Promise<boolean> {
+  /** Returns true if something would be lost with the disk of the Node. */
+  async #isNeeded(hostIds: readonly string[]): Promise<boolean> {
     const { db } = this.#options.store
-    const { hostId } = this.#options
-    const runtimes = db.selectFrom('runtimes').select('runtime_id').where('host_id', '=', hostId).where(notEnded)
-    const local = db.selectFrom('artifacts').select('artifact_id').where('host_id', '=', hostId)
+    if (hostIds.length === 0) return false
+    const runtimes = db.selectFrom('runtimes').select('runtime_id').where('host_id', 'in', hostIds).where(notEnded)
+    const local = db.selectFrom('artifacts').select('artifact_id').where('host_id', 'in', hostIds)
     for (const kept of [runtimes.limit(1), local.where('state', '=', 'local').limit(1)])
       if ((await kept.executeTakeFirst()) !== undefined) return true
     return false

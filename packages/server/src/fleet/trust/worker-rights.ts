@@ -194,7 +194,7 @@ export const workerRights: RightsByTable = {
     update: {
       columns: [
         ...(['epoch', 'beat', 'state', 'address', 'class_id', 'protocol_min', 'protocol_max', 'version'] as const),
-        ...(['key_ids', 'boot_id', 'clock_offset', 'facts_json', 'node', 'zone', 'seen_at'] as const),
+        ...(['key_ids', 'boot_id', 'clock_offset', 'facts_json', 'seen_at'] as const),
         ...(['wanted', 'drain_until'] as const),
       ],
       rows: `${own} AND state <> 'gone'`,

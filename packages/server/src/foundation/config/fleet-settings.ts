@@ -21,6 +21,8 @@ export interface FleetConfig {
   readonly role: 'all' | 'front' | 'worker'
   /** The file of the token with which a worker joins; null: it has joined, or is none. */
   readonly joinTokenFile: string | null
+  /** An address at which workers join, before those of the token; null: only those. */
+  readonly joinAddress: string | null
   /** A snapshot is ready when it is in the object store, or when it is on the disk of its host. */
   readonly snapshotDurable: 'stored' | 'local'
 }
@@ -58,6 +60,14 @@ export const fleetSettings = {
     .optional()
     .describe(
       'The file of the token with which a worker joins its fleet. `holt fleet token` makes one. It is read at the first start.',
+    ),
+  HOLT_JOIN_ADDRESS: z
+    .string()
+    .max(300)
+    .regex(/^(?:\[[0-9A-Fa-f:.]+\]|[^:\s[\]]+):\d{1,5}$/, 'must be an address with a port: fronts.example.com:4659')
+    .optional()
+    .describe(
+      'The address at which a worker joins its fleet, before those in its token: of a load balancer before the port 4659 of fronts. The Helm chart sets it.',
     ),
   HOLT_MASTER_KEYS_FILE: z
     .string()
@@ -101,8 +111,9 @@ export function wrongFleet(
   const { HOLT_FLEET_FENCE: fence, HOLT_FLEET_VERDICT: verdict, HOLT_FLEET_SUSPECT: suspect } = parsed.data
   const wrong: [string, string][] = []
   if (isWorker) wrong.push(...wrongWorker(given))
-  else if (given.HOLT_JOIN_TOKEN_FILE !== undefined)
-    wrong.push(['HOLT_JOIN_TOKEN_FILE', 'is for a worker: set HOLT_ROLE=worker'])
+  else
+    for (const name of ['HOLT_JOIN_TOKEN_FILE', 'HOLT_JOIN_ADDRESS'])
+      if (given[name] !== undefined) wrong.push([name, 'is for a worker: set HOLT_ROLE=worker'])
   if (given.HOLT_DATABASE_URL === undefined && !isWorker)
     wrong.push(['HOLT_FLEET', 'the hosts of a fleet share a PostgreSQL database: set HOLT_DATABASE_URL'])
   if (given.HOLT_PEER_ADDRESS === undefined)
@@ -141,6 +152,7 @@ export function fleetOf(data: z.output<z.ZodObject<typeof fleetSettings>>): Flee
     dutyMs: data.HOLT_FLEET_DUTY * 1000,
     role: data.HOLT_ROLE,
     joinTokenFile: data.HOLT_JOIN_TOKEN_FILE ?? null,
+    joinAddress: data.HOLT_JOIN_ADDRESS ?? null,
     snapshotDurable: data.HOLT_SNAPSHOT_DURABLE,
   }
 }

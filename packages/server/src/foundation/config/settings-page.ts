@@ -45,6 +45,7 @@ const groups: readonly Group[] = [
       'HOLT_MASTER_KEYS_FILE',
       'HOLT_ROLE',
       'HOLT_JOIN_TOKEN_FILE',
+      'HOLT_JOIN_ADDRESS',
       'HOLT_FLEET_SUSPECT',
       'HOLT_FLEET_FENCE',
       'HOLT_FLEET_VERDICT',

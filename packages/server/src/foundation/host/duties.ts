@@ -8,8 +8,9 @@
  * * `resealing`: finishes a rotation of the master key.
  * * `artifacts`: removes what no row needs from the object store.
  * * `webhooks`: sends the messages of webhooks.
+ * * `nodes`: follows the Nodes of workers, in a cluster of Kubernetes.
  */
-export const dutyNames = ['judge', 'cleaner', 'base_templates', 'resealing', 'artifacts', 'webhooks'] as const
+export const dutyNames = ['judge', 'cleaner', 'base_templates', 'resealing', 'artifacts', 'webhooks', 'nodes'] as const
 
 export type DutyName = (typeof dutyNames)[number]
 

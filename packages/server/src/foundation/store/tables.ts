@@ -413,8 +413,11 @@ interface HostsTable {
   readonly boot_id: string
   readonly clock_offset: number | null
   readonly facts_json: string
+  /** The name of its Node of Kubernetes. A front sets that of a worker. Null: it has none. */
   readonly node: string | null
   readonly zone: string | null
+  /** 1: it is cordoned or drained because its Node is. */
+  readonly follows_node: Generated<number>
   /**
    * The time at which runtimes that cannot move end, while the host drains. Null: there is none.
    */

@@ -6,7 +6,7 @@ import type { Store } from '../../../src/foundation/store/open-store.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../support/fake-kubernetes.ts'
 import { hostRow, startHost, type TestHost } from '../../support/fleet.ts'
 import { keepingLog } from '../../support/start-test-server.ts'
-import { newStateDir, openTestStore } from '../../support/test-store.ts'
+import { openTestStore } from '../../support/test-store.ts'
 
 const bound = { timeout: 20_000 }
 
@@ -35,7 +35,7 @@ async function startFollowed(settings: Partial<ClusterParts['settings']> = {}): 
     hosts: { rows: [], opinion: { suspects: [], lost: [], tooMany: false } },
     duties: { holds: () => false },
     hostId: host.hostId,
-    stateDir: await newStateDir(),
+    role: 'all',
     log: { ...keepingLog().log, info: (facts) => void told.push(facts) },
   }
   const follow = () => {
@@ -100,11 +100,11 @@ test('a host that an operator has cordoned stays so when its service starts', as
 test('a guard with a budget stands while the host has runtimes', async () => {
   const { host, store, cluster, parts } = await startFollowed()
   const spec = { namespace: 'holt', node: { name: 'one', uid: 'uid-one' }, image: 'holt:1' }
-  const guard = new NodeGuard({ store, api: cluster.api, hostId: host.hostId, spec, log: parts.log })
-  await guard.look()
+  const guard = new NodeGuard({ store, api: cluster.api, spec, log: parts.log })
+  await guard.look([host.hostId])
   expect([...cluster.objects.keys()]).toEqual([])
   const id = await host.server.makeRuntime()
-  await guard.look()
+  await guard.look([host.hostId])
   expect([...cluster.objects.keys()].toSorted()).toEqual(['poddisruptionbudgets/holt-guard-one', 'pods/holt-guard-one'])
   const [pod, budget] = ['pods', 'poddisruptionbudgets'].map((kind) => cluster.objects.get(`${kind}/holt-guard-one`))
   expect(pod?.spec).toMatchObject({ nodeName: 'one', containers: [{ image: 'holt:1' }] })
@@ -116,14 +116,14 @@ test('a guard with a budget stands while the host has runtimes', async () => {
   expect(pod?.metadata.labels).toMatchObject({ 'holt.dev/guard': 'one' })
 
   await host.server.ask('DELETE', `/v1/agents/runtime/${id}`)
-  await guard.look()
+  await guard.look([host.hostId])
   expect([...cluster.objects.keys()]).toEqual([])
 })
 
 test('a guard stands while an artifact is on the disk of this host alone', async () => {
   const { host, store, cluster, parts } = await startFollowed()
   const spec = { namespace: 'holt', node: { name: 'one', uid: 'uid-one' }, image: 'holt:1' }
-  const guard = new NodeGuard({ store, api: cluster.api, hostId: host.hostId, spec, log: parts.log })
+  const guard = new NodeGuard({ store, api: cluster.api, spec, log: parts.log })
   const unneeded = { stored_at: null, unneeded_since: null, condemned_at: null }
   const artifact = { bytes: 1, class_id: null, description_digest: null, ...unneeded }
   const add = (artifact_id: string, hostId: string) =>
@@ -132,24 +132,24 @@ test('a guard stands while an artifact is on the disk of this host alone', async
       .values({ ...artifact, kind: 'image', artifact_id, host_id: hostId, state: 'local', made_at: 1 })
       .execute()
   await add('sha256:other', makeId('host'))
-  await guard.look()
+  await guard.look([host.hostId])
   expect([...cluster.objects.keys()]).toEqual([])
   await add('sha256:own', host.hostId)
-  await guard.look()
+  await guard.look([host.hostId])
   expect([...cluster.objects.keys()]).toContain('pods/holt-guard-one')
   await store.db.updateTable('artifacts').set({ state: 'stored' }).where('artifact_id', '=', 'sha256:own').execute()
-  await guard.look()
+  await guard.look([host.hostId])
   expect([...cluster.objects.keys()]).toEqual([])
 })
 
 test('a guard that somebody has removed is made again', async () => {
   const { host, store, cluster, parts } = await startFollowed()
   const spec = { namespace: 'holt', node: { name: 'one', uid: 'uid-one' }, image: 'holt:1' }
-  const guard = new NodeGuard({ store, api: cluster.api, hostId: host.hostId, spec, log: parts.log })
+  const guard = new NodeGuard({ store, api: cluster.api, spec, log: parts.log })
   await host.server.makeRuntime()
-  await guard.look()
+  await guard.look([host.hostId])
   cluster.objects.delete('pods/holt-guard-one')
-  for (let looks = 0; looks < 6; looks += 1) await guard.look()
+  for (let looks = 0; looks < 6; looks += 1) await guard.look([host.hostId])
   expect(cluster.objects.has('pods/holt-guard-one')).toBe(true)
 })
 

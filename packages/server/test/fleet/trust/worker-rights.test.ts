@@ -219,6 +219,8 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     await owner(`UPDATE hosts SET wanted = 'draining'`)
     expect(await attack(`UPDATE hosts SET wanted = 'ready'`)).toBe(forbidden)
     expect(await attack(`UPDATE hosts SET wanted = 'cordoned' RETURNING host_id`)).toEqual([{ host_id: mine }])
+    for (const column of ['node', 'zone', 'follows_node', 'trust', 'public_key'])
+      expect([column, await attack(`UPDATE hosts SET ${column} = NULL`)]).toEqual([column, forbidden])
     expect(await attack(`UPDATE hosts SET state = 'lost'`)).toBe(forbidden)
     expect(await attack(`UPDATE hosts SET state = 'lost' WHERE host_id = '${other}' RETURNING host_id`)).toEqual([])
     expect(await attack(`DELETE FROM hosts`)).toBe(forbidden)

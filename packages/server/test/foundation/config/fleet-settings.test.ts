@@ -36,9 +36,10 @@ test('a host is a front if it is said so', () => {
 test('a worker needs no database, and has a file with its token', () => {
   const { HOLT_DATABASE_URL: _, ...without } = database
   const given = { ...without, HOLT_FLEET: '1', HOLT_ROLE: 'worker', HOLT_JOIN_TOKEN_FILE: '/etc/holt/join' }
-  expect(parseConfig(given)).toMatchObject({
+  const at = 'fronts.holt.svc:4659'
+  expect(parseConfig({ ...given, HOLT_JOIN_ADDRESS: at })).toMatchObject({
     databaseUrl: null,
-    fleet: { role: 'worker', joinTokenFile: '/etc/holt/join' },
+    fleet: { role: 'worker', joinTokenFile: '/etc/holt/join', joinAddress: at },
   })
 })
 
@@ -69,6 +70,14 @@ test.each([
   [
     { ...database, HOLT_FLEET: '1', HOLT_ROLE: 'worker', HOLT_JOIN_TOKEN_FILE: 'join' },
     'HOLT_JOIN_TOKEN_FILE: must be an absolute path',
+  ],
+  [
+    { ...database, HOLT_FLEET: '1', HOLT_JOIN_ADDRESS: 'fronts.holt.svc:4659' },
+    'HOLT_JOIN_ADDRESS: is for a worker: set HOLT_ROLE=worker',
+  ],
+  [
+    { ...database, HOLT_FLEET: '1', HOLT_ROLE: 'worker', HOLT_JOIN_ADDRESS: 'fronts.holt.svc' },
+    'HOLT_JOIN_ADDRESS: must be an address with a port',
   ],
   [{ ...database, HOLT_FLEET: '1', HOLT_FLEET_DUTY: '9' }, 'HOLT_FLEET_DUTY: must be between 10 and 86400'],
 ])('times that do not fit together are refused: %j', (given, message) => {

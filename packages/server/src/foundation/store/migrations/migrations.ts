@@ -29,6 +29,7 @@ import { workerOffers } from './0030-worker-offers.ts'
 import { workerGrants } from './0032-worker-grants.ts'
 import { joinTokenUses } from './0033-join-token-uses.ts'
 import { templateRetakes } from './0034-template-retakes.ts'
+import { followedNodes } from './0035-followed-nodes.ts'
 
 /**
  * The schema's history. Each entry runs once, in order, in a transaction of its own. Entries are
@@ -67,4 +68,5 @@ export const migrations: readonly string[] = [
   workerGrants,
   joinTokenUses,
   templateRetakes,
+  followedNodes,
 ]

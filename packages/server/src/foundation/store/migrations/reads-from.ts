@@ -15,4 +15,5 @@ export const readsFrom: Readonly<Record<number, number>> = {
   29: 29,
   30: 29,
   31: 29,
+  32: 29,
 }
