@@ -29,6 +29,26 @@ export interface WorkerDatabase {
   readonly workers: readonly [TestWorker, TestWorker]
 }
 
+/** The columns of a runtime that the schema requires. */
+const runtimeColumns = `runtime_id, project_id, state, template_id, template_name, image_digest, isolation, cpu,
+  memory_mib, disk_mib, env_json, metadata_json, "user", workdir, source_json, on_timeout, created_at, updated_at,
+  revision, host_id, host_epoch`
+
+/** Returns a statement that inserts a runtime which runs. */
+export function insertRuntimeSql({
+  id,
+  projectId,
+  hostId,
+}: {
+  id: string
+  projectId: string
+  hostId: string | null
+}): string {
+  const host = hostId === null ? 'NULL, NULL' : `'${hostId}', 1`
+  return `INSERT INTO runtimes (${runtimeColumns}) VALUES ('${id}', '${projectId}', 'running', 't', 't', 'sha256:1',
+    'gvisor', 1, 512, 1024, '{"TOKEN":"hidden"}', '{}', 'user', '/', '{}', 'pause', 1, 1, 1, ${host})`
+}
+
 let databases = 0
 
 /** Makes a database in a cluster, in which two workers have roles. */
@@ -56,7 +76,7 @@ async function addWorker({
   const hostId = makeId('host')
   await store.db
     .insertInto('hosts')
-    .values({ ...newHostRow({ hostId, bootId: 'boot', version: '1', at: 1 }), class_id: 'class' })
+    .values({ ...newHostRow({ hostId, bootId: 'boot', version: '1', at: 1 }), class_id: 'class', trust: 'worker' })
     .execute()
   await store.db
     .insertInto('worker_errands')

@@ -194,6 +194,7 @@ async function answerHere(service: Api, incoming: Incoming, parsed: Parsed): Pro
     keys: await recordKeys(service, caller.projectId),
     request: { name: `e2b ${match.name}`, params: match.params, ...parsed },
     showsSecret: false,
+    hasToken: true,
     takesJson: () => true,
     bytes: null,
     answer: async (ids) => asStored(await route.handle(callWith(ids))),

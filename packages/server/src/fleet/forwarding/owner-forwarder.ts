@@ -75,8 +75,8 @@ export class OwnerForwarder implements Forwarder {
     return {
       ...placed,
       there: async (owned) => {
-        await noteCreate(owned.id, projectId, wanted.create)
-        return placed.there(owned)
+        using _noted = await noteCreate(owned.id, projectId, wanted.create)
+        return await placed.there(owned)
       },
     }
   }

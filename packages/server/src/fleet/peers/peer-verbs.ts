@@ -12,6 +12,9 @@ export const verbProtocol = 'holt-verb'
 /** The maximum number of bytes of a question and of its answer. */
 const maxBytes = 1024 * 1024
 
+/** The maximum number of bytes of a question of a worker. It stays in memory until it is whole. */
+export const maxWorkerBytes = 256 * 1024
+
 /** The host that asks, as its certificate names it. */
 interface Asker {
   readonly hostId: string
@@ -90,7 +93,8 @@ export async function answerVerb(verbs: PeerVerbs, { hostId, trust, stream, head
     return
   }
   const answer = typeof verb === 'function' ? verb : verb.answer
-  await answerQuestion(stream, (question, signal) => answer(question, signal, { hostId, trust }), maxBytes)
+  const most = trust === 'entry' ? maxBytes : maxWorkerBytes
+  await answerQuestion(stream, (question, signal) => answer(question, signal, { hostId, trust }), most)
 }
 
 /** Answers the question of a stream, which has `most` bytes at most. */

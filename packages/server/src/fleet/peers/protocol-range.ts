@@ -11,6 +11,12 @@ export interface ProtocolRange {
  */
 export const hostProtocol: ProtocolRange = { min: 1, max: 2 }
 
+/**
+ * The level of a fleet at which workers may join. An older host does not know workers, and would
+ * believe what they say of callers.
+ */
+export const workersFromLevel = 2
+
 /** The header of a stream that says which version it is written in. */
 export const protocolHeader = 'holt-protocol'
 

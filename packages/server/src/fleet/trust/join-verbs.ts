@@ -8,17 +8,11 @@ import { isSameAddress } from '../peers/check-peer.ts'
 import { signWorkerCertificate } from '../peers/host-certificate.ts'
 import { splitAddress } from '../peers/peer-directory.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
-import { levelOf } from '../peers/protocol-range.ts'
+import { levelOf, workersFromLevel } from '../peers/protocol-range.ts'
 import { certificatePath, isProved, type JoinAnswer, JoinQuestion, type WorkerCertificate } from './join-question.ts'
 import { findUsableToken, useJoinToken } from './join-tokens.ts'
 import type { WorkerRole } from './worker-role.ts'
 import { workerUrl } from './worker-url.ts'
-
-/**
- * The level of the fleet at which workers may join. An older host does not know workers, and would
- * believe what they say of callers.
- */
-const workersFromLevel = 2
 
 /** The parts of a front to which workers join. */
 export interface JoinParts {

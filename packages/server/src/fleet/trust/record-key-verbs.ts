@@ -21,7 +21,7 @@ const Asked = z.strictObject({ projectId: z.string().max(64) })
 
 const Key = z.string().transform((text) => new Uint8Array(Buffer.from(text, 'base64')))
 
-const Answer = z.object({ fingerprint: Key, answer: Key })
+const Answer = z.object({ fingerprint: Key, answer: Key, secretAnswer: Key })
 
 /** Returns the verb that gives a worker the record keys of a project for which it has an errand. */
 export function recordKeyVerbs(
@@ -35,8 +35,8 @@ export function recordKeyVerbs(
         const { projectId } = Asked.parse(question)
         if (!(await errands.has(hostId, projectId)))
           throw refusedTo(parts.log, hostId, { message: 'it has no request of the project', project_id: projectId })
-        const { fingerprint, answer } = await recordKeys(parts, projectId)
-        return { fingerprint: textOf(fingerprint), answer: textOf(answer) }
+        const { fingerprint, answer, secretAnswer } = await recordKeys(parts, projectId, hostId)
+        return { fingerprint: textOf(fingerprint), answer: textOf(answer), secretAnswer: textOf(secretAnswer) }
       },
     },
   }

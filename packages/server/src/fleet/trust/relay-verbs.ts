@@ -123,7 +123,16 @@ async function prepare(
   if (path === takePath) await errands.offer(hostId, question.runtimeId)
   if (path !== childPath) return { [Symbol.asyncDispose]: async () => {} }
   const { parentId: runtimeId } = question
-  await grants.noteRuntime(hostId, { projectId, runtimeId })
-  await errands.offer(hostId, runtimeId)
-  return { [Symbol.asyncDispose]: () => errands.withdraw(hostId, runtimeId) }
+  const granted = await grants.noteRuntime(hostId, { projectId, runtimeId })
+  const end = async () => {
+    granted[Symbol.dispose]()
+    await errands.withdraw(hostId, runtimeId)
+  }
+  try {
+    await errands.offer(hostId, runtimeId)
+  } catch (error) {
+    await end()
+    throw error
+  }
+  return { [Symbol.asyncDispose]: end }
 }

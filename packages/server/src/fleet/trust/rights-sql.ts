@@ -19,13 +19,19 @@ const views: readonly string[] = ['known_runtimes', 'known_keys'] satisfies read
 /** The time in which the children of a runtime that has ended get its secrets, in milliseconds. */
 const forkedMs = 60 * 60_000
 
+/** The functions that run with the rights of their owner. */
+const definers = [
+  ...['holt_worker_projects()', 'holt_worker_offers()', 'holt_worker_secrets(text)', 'holt_worker_wish()'],
+  'holt_is_stored(text)',
+] as const
+
 /** The functions that say who asks, and for whom. `$prefix` is the start of the names of roles. */
 function functions(prefix: string): readonly string[] {
   return [
-    // The name under which a session was opened. SET ROLE does not change it.
-    `CREATE OR REPLACE FUNCTION holt_worker_host() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $body$
-      SELECT CASE WHEN starts_with(session_user::text, '${prefix}_') THEN substr(session_user::text, ${prefix.length + 2}) END
-    $body$`,
+    // The name under which a session was opened. SET ROLE does not change it. The expression is
+    // parsed here: as a text it would find types and casts that the asker makes in its session.
+    `CREATE OR REPLACE FUNCTION holt_worker_host() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE RETURN
+      CASE WHEN starts_with(session_user::text, '${prefix}_') THEN substr(session_user::text, ${prefix.length + 2}) END`,
     // It runs with the rights of its owner: no policy may read the table that it is for.
     `CREATE OR REPLACE FUNCTION holt_worker_projects() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
       SELECT project_id FROM worker_errands
@@ -38,21 +44,28 @@ function functions(prefix: string): readonly string[] {
       SELECT runtime_id FROM worker_offers
         WHERE host_id = holt_worker_host() AND ends_at > extract(epoch FROM clock_timestamp()) * 1000
     $body$`,
-    // The secrets that fronts have granted, and those of its own runtimes, for their children. A
-    // runtime may end while it is forked.
-    `CREATE OR REPLACE FUNCTION holt_worker_secrets() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
-      SELECT subject_id FROM worker_grants
-        WHERE host_id = holt_worker_host() AND ends_at > extract(epoch FROM clock_timestamp()) * 1000
-      UNION SELECT held.secret_id FROM runtime_secrets AS held JOIN runtimes USING (runtime_id)
-        WHERE runtimes.host_id = holt_worker_host()
-          AND (ended_at IS NULL OR ended_at > extract(epoch FROM clock_timestamp()) * 1000 - ${forkedMs})
+    // The secrets that a runtime of it may hold: those that fronts have granted for its project,
+    // and those of its parent. The parent may end while it is forked.
+    `CREATE OR REPLACE FUNCTION holt_worker_secrets(child text) RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
+      SELECT subject_id FROM worker_grants JOIN runtimes USING (host_id, project_id)
+        WHERE host_id = holt_worker_host() AND runtime_id = child
+          AND ends_at > extract(epoch FROM clock_timestamp()) * 1000
+      UNION SELECT held.secret_id FROM runtimes AS made
+        JOIN runtimes AS parent ON parent.runtime_id = made.parent_id AND parent.host_id = made.host_id
+        JOIN runtime_secrets AS held ON held.runtime_id = parent.runtime_id
+        WHERE made.host_id = holt_worker_host() AND made.runtime_id = child
+          AND (parent.ended_at IS NULL OR parent.ended_at > extract(epoch FROM clock_timestamp()) * 1000 - ${forkedMs})
     $body$`,
     // The wish before the change: it sees the rows as the statement found them.
     `CREATE OR REPLACE FUNCTION holt_worker_wish() RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS $body$
       SELECT wanted FROM hosts WHERE host_id = holt_worker_host()
     $body$`,
+    // The same for an artifact: a worker does not say that a stored one is not stored.
+    `CREATE OR REPLACE FUNCTION holt_is_stored(artifact text) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER AS $body$
+      SELECT EXISTS (SELECT FROM artifacts WHERE artifact_id = artifact AND state = 'stored')
+    $body$`,
     // Without this, they would find temporary tables of the asker before those of the store.
-    ...['holt_worker_projects()', 'holt_worker_offers()', 'holt_worker_secrets()', 'holt_worker_wish()'].map(
+    ...definers.map(
       (name) => `EXECUTE format('ALTER FUNCTION ${name} SET search_path = %I, pg_temp', current_schema())`,
     ),
   ]

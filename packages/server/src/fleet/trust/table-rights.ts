@@ -34,6 +34,9 @@ export const rows = {
   ownOrServed: 'host_id = (SELECT holt_worker_host()) OR project_id IN (SELECT holt_worker_projects())',
   /** The rows that belong to one of its runtimes. */
   ofOwnRuntime: 'runtime_id IN (SELECT own.runtime_id FROM runtimes AS own WHERE own.host_id = holt_worker_host())',
+  /** The same, of tables that name the project, too. */
+  ofOwnRuntimeAndProject: `(runtime_id, project_id) IN (
+    SELECT own.runtime_id, own.project_id FROM runtimes AS own WHERE own.host_id = holt_worker_host())`,
   /** The rows that belong to one of its builds. */
   ofOwnBuild: 'build_id IN (SELECT own.build_id FROM builds AS own WHERE own.host_id = holt_worker_host())',
 } as const
@@ -42,4 +45,15 @@ export const rows = {
 export function everything(condition: string) {
   const reach = { columns: 'all', rows: condition } as const
   return { select: reach, insert: reach, update: reach, delete: { rows: condition } }
+}
+
+/** Returns the rights to rows that the worker keeps for itself, in projects that it serves. */
+export function keptOf({ own, served }: Pick<typeof rows, 'own' | 'served'>) {
+  const written = `${own} AND ${served}`
+  return {
+    select: { columns: 'all', rows: own },
+    insert: { columns: 'all', rows: written },
+    update: { columns: 'all', rows: own, into: written },
+    delete: { rows: own },
+  } as const
 }

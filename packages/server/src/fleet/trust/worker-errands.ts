@@ -22,8 +22,11 @@ export type NoteErrand = (
   subject: Pick<Owned, 'projectId' | 'id'>,
 ) => Promise<void>
 
-/** Notes the host that gets a create, and the create. The request waits for it. */
-export type NoteCreate = (hostId: string, projectId: string, create: CreateRuntime) => Promise<void>
+/**
+ * Notes the host that gets a create, and the create. The request waits for it, and disposes of the
+ * result when the host has answered.
+ */
+export type NoteCreate = (hostId: string, projectId: string, create: CreateRuntime) => Promise<Disposable>
 
 /** The parts of a front that sends workers requests. */
 export interface ErrandParts {

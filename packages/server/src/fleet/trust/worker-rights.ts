@@ -1,13 +1,29 @@
+import { type IdKind, idPrefixes } from '@holt/protocol'
+import { judgedStates } from '../../foundation/host/host-row.ts'
 import { endedStates } from '../../foundation/rows/states.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import { caPurpose } from '../../resources/network/decide-network.ts'
-import { everything, nothing, type RightsByTable, rows } from './table-rights.ts'
+import { workersFromLevel } from '../peers/protocol-range.ts'
+import { everything, keptOf, nothing, type RightsByTable, rows } from './table-rights.ts'
 
-const { all, own, served, ownOrServed, ofOwnRuntime, ofOwnBuild } = rows
+const { all, own, served, ownOrServed, ofOwnRuntime, ofOwnRuntimeAndProject, ofOwnBuild } = rows
 
 /** True while the worker makes the base templates for the fleet. */
 const makesBaseTemplates = `EXISTS (
   SELECT FROM duties WHERE duties.name = 'base_templates' AND duties.host_id = holt_worker_host())`
+
+/**
+ * The facts that a worker may tell of itself. All hosts read them each second. It has no keys, by
+ * which the others would choose theirs, and no version of the protocol from before workers.
+ */
+const tellsLittle = `key_ids = '' AND (protocol_max = 0 OR protocol_max >= ${workersFromLevel})
+  AND octet_length(facts_json) <= ${64 * 1024}
+  AND octet_length(concat(address, class_id, version, boot_id, node, zone)) <= ${4 * 1024}`
+
+/** Returns the condition that a column has an id of a kind. Things of other kinds have others. */
+function isId(column: string, kind: IdKind): string {
+  return `${column} ~ '^${idPrefixes[kind]}[a-z0-9]{20}$'`
+}
 
 /** The paused runtimes without an owner that a front lets it take. */
 const offered = `(host_id IS NULL AND state = 'paused' AND runtime_id IN (SELECT holt_worker_offers()))`
@@ -16,10 +32,7 @@ const offered = `(host_id IS NULL AND state = 'paused' AND runtime_id IN (SELECT
 const sent = 'runtime_id IN (SELECT holt_worker_offers())'
 
 /** The rights to what hangs on its runtimes. It reads that of runtimes that a front has sent it. */
-const hangsOnRuntimes = {
-  ...everything(ofOwnRuntime),
-  select: { columns: 'all', rows: `${ofOwnRuntime} OR ${sent}` },
-} as const
+const seenWithRuntimes = { columns: 'all', rows: `${ofOwnRuntime} OR ${sent}` } as const
 
 /** The templates that a worker sees: those of the projects that it serves, and Holt's own. */
 const seenTemplates = `${served} OR project_id = '${systemProjectId}'`
@@ -29,9 +42,9 @@ const madeTemplates = `project_id IN (SELECT holt_worker_projects())
   AND (project_id <> '${systemProjectId}' OR ${makesBaseTemplates})`
 
 /** The sealed keys of the authorities of its runtimes, and of snapshots that it takes. */
-const ownAuthorities = `purpose = '${caPurpose}' AND owner_id IN (
-  SELECT own.runtime_id FROM runtimes AS own WHERE own.host_id = holt_worker_host()
-  UNION ALL SELECT own.snapshot_id FROM snapshots AS own WHERE own.host_id = holt_worker_host())`
+const ownAuthorities = `purpose = '${caPurpose}' AND (owner_id, project_id) IN (
+  SELECT own.runtime_id, own.project_id FROM runtimes AS own WHERE own.host_id = holt_worker_host()
+  UNION ALL SELECT own.snapshot_id, own.project_id FROM snapshots AS own WHERE own.host_id = holt_worker_host())`
 
 /** True for rows of the class of checkpoints that the worker restores. */
 const ofOwnClass = 'class_id IN (SELECT hosts.class_id FROM hosts WHERE hosts.host_id = holt_worker_host())'
@@ -70,7 +83,7 @@ export const workerRights: RightsByTable = {
       columns: 'all',
       rows: `${own} OR ${sent} OR (host_id IS NULL AND near_host_id = (SELECT holt_worker_host()))`,
     },
-    insert: { columns: 'all', rows: `${own} AND ${served}` },
+    insert: { columns: 'all', rows: `${own} AND ${served} AND ${isId('runtime_id', 'runtime')}` },
     update: {
       columns: [
         ...(['state', 'state_reason_json', 'revision', 'updated_at', 'started_at', 'ended_at', 'paused_at'] as const),
@@ -86,17 +99,20 @@ export const workerRights: RightsByTable = {
   },
   known_runtimes: { select: { columns: 'all', rows: served } },
   known_keys: { select: { columns: 'all', rows: served } },
-  runtime_networks: hangsOnRuntimes,
+  runtime_networks: { ...everything(ofOwnRuntimeAndProject), select: seenWithRuntimes },
   runtime_secrets: {
-    select: hangsOnRuntimes.select,
-    insert: { columns: 'all', rows: `${ofOwnRuntime} AND secret_id IN (SELECT holt_worker_secrets())` },
+    select: seenWithRuntimes,
+    insert: {
+      columns: 'all',
+      rows: `${ofOwnRuntimeAndProject} AND secret_id IN (SELECT holt_worker_secrets(runtime_id))`,
+    },
   },
-  runtime_addresses: hangsOnRuntimes,
-  decisions: everything(ofOwnRuntime),
+  runtime_addresses: { ...everything(ofOwnRuntime), select: seenWithRuntimes },
+  decisions: everything(ofOwnRuntimeAndProject),
   pool_members: everything(own),
   snapshots: {
     select: { columns: 'all', rows: ownOrServed },
-    insert: { columns: 'all', rows: `${own} AND ${ofOwnRuntime}` },
+    insert: { columns: 'all', rows: `${own} AND ${ofOwnRuntimeAndProject} AND ${isId('snapshot_id', 'snapshot')}` },
     update: {
       columns: [
         ...(['state', 'state_reason_json', 'image_digest', 'checkpoint_id', 'record_files', 'size_bytes'] as const),
@@ -150,9 +166,9 @@ export const workerRights: RightsByTable = {
   },
   build_contexts: everything(served),
   build_notes: everything(served),
-  build_cache: everything(own),
-  build_mounts: everything(own),
-  pulled_images: everything(own),
+  build_cache: keptOf(rows),
+  build_mounts: keptOf(rows),
+  pulled_images: keptOf(rows),
 
   artifacts: {
     select: { columns: 'all', rows: all },
@@ -161,7 +177,7 @@ export const workerRights: RightsByTable = {
     update: {
       columns: ['state', 'stored_at', 'unneeded_since', 'condemned_at'],
       rows: `${own} OR kind = 'image' OR state = 'stored'`,
-      into: 'unneeded_since IS NULL AND condemned_at IS NULL',
+      into: `unneeded_since IS NULL AND condemned_at IS NULL AND (state = 'stored' OR NOT holt_is_stored(artifact_id))`,
     },
   },
   artifact_trash: { select: { columns: 'all', rows: all }, delete: { rows: all } },
@@ -199,7 +215,8 @@ export const workerRights: RightsByTable = {
       ],
       rows: `${own} AND state <> 'gone'`,
       // A host that is empty after a drain stays cordoned. Nothing else of the wish is its own.
-      into: `${own} AND state NOT IN ('lost', 'gone') AND wanted IN ('cordoned', (SELECT holt_worker_wish()))`,
+      into: `${own} AND state NOT IN ('${judgedStates.join("', '")}')
+        AND wanted IN ('cordoned', (SELECT holt_worker_wish())) AND ${tellsLittle}`,
     },
   },
   duties: {

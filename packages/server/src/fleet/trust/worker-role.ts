@@ -19,8 +19,11 @@ const connectionLimit = 48
 const lockTries = 20
 const lockWait = '2s'
 
-/** The SQLSTATEs of a lock that was not free in time, and of a role that may not do this. */
-const states = { lockTimeout: '55P03', forbidden: '42501' } as const
+/**
+ * The SQLSTATEs of a lock that was not free in time, of a role that may not do this, and of one
+ * that owns something.
+ */
+const states = { lockTimeout: '55P03', forbidden: '42501', ownsSomething: '2BP01' } as const
 
 /**
  * Makes the role of a worker in the database, or gives an existing one another password, in one
@@ -49,9 +52,12 @@ export async function makeWorkerRole(
   return { role, password }
 }
 
-/** Ends the sessions of a worker, and removes its role. Success if there is none. */
+/**
+ * Ends the sessions of a worker, and removes its role. Success if there is none. A role that owns
+ * something in another database of the server stays, without its rights and without a login.
+ */
 export async function dropWorkerRole(store: Store, hostId: string): Promise<void> {
-  const { role } = await rolesOf(store, hostId)
+  const { role, group } = await rolesOf(store, hostId)
   const isThere = await store.change(aloneWithService, async (changes) => {
     if (!(await exists(changes, role))) return false
     await run(changes, `ALTER ROLE ${role} NOLOGIN`)
@@ -62,8 +68,13 @@ export async function dropWorkerRole(store: Store, hostId: string): Promise<void
     await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ${role}`.execute(changes)
     if (!(await exists(changes, role))) return
     await run(changes, `DROP OWNED BY ${role}`)
-    await run(changes, `DROP ROLE ${role}`)
+    await run(changes, `REVOKE ${group} FROM ${role}`)
   })
+  try {
+    await store.change(aloneWithService, (changes) => run(changes, `DROP ROLE IF EXISTS ${role}`))
+  } catch (error) {
+    if (stateOf(error) !== states.ownsSomething) throw error
+  }
 }
 
 /**
@@ -151,10 +162,15 @@ async function runWhenFree(store: Store, statement: string): Promise<void> {
       })
       return
     } catch (error) {
-      if (codeOf(error instanceof Error ? (error.cause ?? error) : error) !== states.lockTimeout) throw error
+      if (stateOf(error) !== states.lockTimeout) throw error
       if (attempt >= lockTries) throw error
     }
   }
+}
+
+/** Returns the SQLSTATE of the refusal of a change. */
+function stateOf(error: unknown): string | null {
+  return codeOf(error instanceof Error ? (error.cause ?? error) : error)
 }
 
 async function run(changes: Changes, statement: string): Promise<void> {

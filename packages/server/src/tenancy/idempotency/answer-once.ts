@@ -32,6 +32,8 @@ interface Once {
    * any of its secrets.
    */
   readonly showsSecret: boolean
+  /** True if the answer has a token, which no worker may read. Default: that of `showsSecret`. */
+  readonly hasToken?: boolean
   /** Returns true if a kept JSON answer of this status has the form that the request asks for. */
   readonly takesJson: (status: number) => boolean
   /** The body, which must also be the same, if it is bytes. */
@@ -105,6 +107,11 @@ function ownerOf({ caller, key, showsSecret }: Once): AnswerOwner {
   return [caller.projectId, key, ...(showsSecret ? [caller.keyId] : [])]
 }
 
+/** A worker reads the records of its projects, and has the keys of answers without secrets. */
+function answerKeyOf({ keys, showsSecret, hasToken = showsSecret }: Once): Uint8Array {
+  return hasToken ? keys.secretAnswer : keys.answer
+}
+
 interface Answering {
   readonly once: Once
   readonly record: IdempotencyRecord
@@ -129,7 +136,7 @@ async function answerAndKeep(service: Tenancy, run: RunRef, { once, record, fing
     if (ofBytes === null) return
     const whole = ofBytes === undefined ? fingerprint : `${fingerprint} ${ofBytes}`
     const text = keptText(json, shorten)
-    const body = text === null ? null : seal(text, once.keys.answer, ownerOf(once))
+    const body = text === null ? null : seal(text, answerKeyOf(once), ownerOf(once))
     const isKept = await closeRecord(service, run, { fingerprint: whole, status, body })
     if (!isKept && service.records.askRunner !== null) throw new TakenOver()
   }
@@ -217,7 +224,7 @@ function replay(
 
 function keptAnswer(once: Once, { status, body }: { status: number; body: string | null }): Answer {
   // Another owner has another fingerprint. An answer that does not open is damaged.
-  const text = body === null ? null : openSealed(body, once.keys.answer, ownerOf(once))
+  const text = body === null ? null : openSealed(body, answerKeyOf(once), ownerOf(once))
   if (text === null) throw notKept()
   if (status < 400) return status === 204 ? { status } : { status, written: text, headers: jsonHeaders }
   const json = JSON.parse(text.toString())

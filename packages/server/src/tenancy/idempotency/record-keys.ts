@@ -11,21 +11,27 @@ export interface RecordKeys {
   /** The key of fingerprints. A request may hold a secret that is short enough to guess. */
   readonly fingerprint: Uint8Array
   readonly answer: Uint8Array
+  /**
+   * The key of answers with a secret that is shown once. Each worker has another one: it gets the
+   * other keys of a project, and reads all of its records.
+   */
+  readonly secretAnswer: Uint8Array
 }
 
 type Parts = Pick<Tenancy, 'store' | 'sealedValues' | 'log' | 'records'>
 
 /**
  * Returns the keys of a project. They are derived from a secret that the store seals with the
- * master key (HKDF-SHA256, RFC 5869). A worker asks a front for them.
+ * master key (HKDF-SHA256, RFC 5869). A worker asks a front for them, which names it.
  */
-export async function recordKeys(parts: Parts, projectId: string): Promise<RecordKeys> {
+export async function recordKeys(parts: Parts, projectId: string, workerId?: string): Promise<RecordKeys> {
   const { askKeys } = parts.records
   if (askKeys !== null) return askKeys(projectId)
   const root = await rootIn(parts)
   const derive = (what: string) =>
     new Uint8Array(hkdfSync('sha256', root, '', `holt idempotency 2 ${what} ${projectId}`, 32))
-  return { fingerprint: derive('fingerprint'), answer: derive('answer') }
+  const secretAnswer = derive(workerId === undefined ? 'secret answer' : `secret answer of ${workerId}`)
+  return { fingerprint: derive('fingerprint'), answer: derive('answer'), secretAnswer }
 }
 
 function rootIn(parts: Parts): Promise<Buffer> {

@@ -1,10 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeId } from '@holt/protocol'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { WorkerErrands } from '../../../src/fleet/trust/worker-errands.ts'
 import { WorkerGrants } from '../../../src/fleet/trust/worker-grants.ts'
+import { openSealed } from '../../../src/tenancy/idempotency/sealed-answer.ts'
+import { ensureDefaultProject } from '../../../src/tenancy/keys/bootstrap.ts'
 import type { TestHost } from '../../support/fleet.ts'
 import { runtimePath as path, patience } from '../../support/moving-fleet.ts'
+import { openTestStore } from '../../support/test-store.ts'
 import { startWorkerFleet, strangerAs, type WorkerFleet } from '../../support/worker-fleet.ts'
 
 const secret = { name: 'token', value: 'a secret value', hosts: ['api.example.com'] }
@@ -149,9 +153,9 @@ test('a worker that continues the programs of another opens their authority, and
   const open = async () =>
     (await strangerAs(fleet, other))(front, '/peer/open-authority', { projectId, ownerId: runtimeId })
   await expect(open()).rejects.toMatchObject({ code: 'forbidden' })
-  await grants.noteRuntime(front.hostId, { projectId, runtimeId })
+  using _front = await grants.noteRuntime(front.hostId, { projectId, runtimeId })
   await expect(open()).rejects.toMatchObject({ code: 'forbidden' })
-  await grants.noteRuntime(other.hostId, { projectId, runtimeId })
+  using _other = await grants.noteRuntime(other.hostId, { projectId, runtimeId })
   expect(await open()).toHaveProperty('value')
   const granted = store.db.selectFrom('worker_grants').select('subject_id').where('host_id', '=', other.hostId)
   expect((await granted.execute()).map(({ subject_id }) => subject_id).sort()).toEqual(
@@ -192,6 +196,82 @@ test('the keys of records are for a worker with a request of the project alone',
   expect(await ask(owner)).toHaveProperty('fingerprint')
   await expect(ask(other)).rejects.toMatchObject({ code: 'forbidden' })
   expect(refusals(front)).toEqual([other.hostId])
+})
+
+test('the record of a request that shows a secret opens with no key that a worker gets', async () => {
+  const { fleet, front, owner, other, runtimeId, held } = await startWithSecret({ workers: 2 })
+  const { projectId } = held
+  const keep = (as: TestHost, url: string, json: object, key: string) =>
+    as.server.ask('POST', url, { json, headers: { 'idempotency-key': key } })
+  const made = await keep(front, '/v1/agents/key', { name: 'new', scopes: ['runtime:read'] }, 'new-key')
+  expect(made.status).toBe(201)
+  const turned = await keep(front, `${path}/${runtimeId}/ports/8000/rotate`, {}, 'new-token')
+  expect(turned.status).toBe(200)
+  const plain = await keep(front, `${path}/${runtimeId}/pause`, {}, 'pause')
+  expect(plain.status).toBe(200)
+  expect((await keep(front, '/v1/agents/key', { name: 'new', scopes: ['runtime:read'] }, 'new-key')).json).toEqual(
+    made.json,
+  )
+  await new WorkerErrands({ store: fleet.store, now: Date.now, isWorker: () => true }).permit(other.hostId, projectId)
+  const opens = async (as: TestHost, idempotencyKey: string) => {
+    const row = await fleet.store.db
+      .selectFrom('idempotency')
+      .select(['body', 'key_id'])
+      .where('idempotency_key', '=', idempotencyKey)
+      .executeTakeFirstOrThrow()
+    const told = (await (await strangerAs(fleet, as))(front, '/peer/record-keys', { projectId })) as object
+    return Object.values(told)
+      .flatMap((key) =>
+        [
+          [projectId, idempotencyKey],
+          [projectId, idempotencyKey, row.key_id ?? ''],
+        ].map((of) => ({ key, of })),
+      )
+      .some(({ key, of }) => openSealed(row.body ?? '', Buffer.from(key, 'base64'), of) !== null)
+  }
+  expect([await opens(owner, 'new-key'), await opens(other, 'new-key')]).toEqual([false, false])
+  // The token of a port is the owner's own.
+  expect([await opens(owner, 'new-token'), await opens(other, 'new-token')]).toEqual([true, false])
+  expect([await opens(owner, 'pause'), await opens(other, 'pause')]).toEqual([true, true])
+})
+
+test('a grant lasts while a front waits for the worker, and little longer', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const store = await openTestStore()
+  onTestFinished(() => store.close())
+  const projectId = await ensureDefaultProject(store, 1)
+  const facts = {
+    name: 'token',
+    env_name: 'TOKEN',
+    inside: 0,
+    hosts_json: '[]',
+    version: 1,
+    created_at: 1,
+    updated_at: 1,
+  }
+  await store.db
+    .insertInto('secrets')
+    .values({ secret_id: makeId('secret'), project_id: projectId, ...facts })
+    .execute()
+  let now = 0
+  const grants = new WorkerGrants({ store, now: () => now, isWorker: (hostId) => hostId === 'worker' })
+  const end = async () => {
+    const rows = await store.db.selectFrom('worker_grants').select('ends_at').execute()
+    return rows.map(({ ends_at }) => ends_at)
+  }
+  ;(await grants.noteCreate('front', projectId, { secrets: ['token'] }))[Symbol.dispose]()
+  expect(await end()).toEqual([])
+  const granted = await grants.noteCreate('worker', projectId, { secrets: ['token'] })
+  const [first = 0] = await end()
+  expect(first).toBe(120_000)
+  now = first
+  vi.advanceTimersByTime(first)
+  await expect.poll(end).toEqual([now + first])
+  granted[Symbol.dispose]()
+  now *= 10
+  vi.advanceTimersByTime(now)
+  expect(await end()).toEqual([2 * first])
 })
 
 test('another front answers if one is away, and without any the error says so in time', async () => {

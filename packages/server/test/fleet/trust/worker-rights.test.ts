@@ -9,21 +9,10 @@ import { openStore } from '../../../src/foundation/store/open-store.ts'
 import { Session } from '../../../src/foundation/store/postgres/session.ts'
 import { tablesOf } from '../../../src/foundation/store/transfer/history-tables.ts'
 import { ask, type Cluster, hasPostgres, startCluster } from '../../support/postgres-cluster.ts'
-import { makeWorkerDatabase, type WorkerDatabase } from '../../support/worker-database.ts'
+import { insertRuntimeSql, makeWorkerDatabase, type WorkerDatabase } from '../../support/worker-database.ts'
 
 /** The SQLSTATE of a statement that a role may not run, or of a row that it may not write. */
 const forbidden = '42501'
-
-/** The columns of a runtime that the schema requires. */
-const runtimeColumns = `runtime_id, project_id, state, template_id, template_name, image_digest, isolation, cpu,
-  memory_mib, disk_mib, env_json, metadata_json, "user", workdir, source_json, on_timeout, created_at, updated_at,
-  revision, host_id, host_epoch`
-
-function runtimeOf({ id, projectId, hostId }: { id: string; projectId: string; hostId: string | null }): string {
-  const host = hostId === null ? 'NULL, NULL' : `'${hostId}', 1`
-  return `INSERT INTO runtimes (${runtimeColumns}) VALUES ('${id}', '${projectId}', 'running', 't', 't', 'sha256:1',
-    'gvisor', 1, 512, 1024, '{"TOKEN":"hidden"}', '{}', 'user', '/', '{}', 'pause', 1, 1, 1, ${host})`
-}
 
 describe.skipIf(!hasPostgres())('the role of a worker', () => {
   let cluster: Cluster
@@ -45,9 +34,9 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     other = workers[1].hostId
     foreignProject = makeId('project')
     await owner(`INSERT INTO projects (project_id, name, created_at) VALUES ('${foreignProject}', 'foreign', 1)`)
-    await owner(runtimeOf({ id: own, projectId, hostId: mine }))
-    await owner(runtimeOf({ id: others, projectId, hostId: other }))
-    await owner(runtimeOf({ id: makeId('runtime'), projectId: foreignProject, hostId: other }))
+    await owner(insertRuntimeSql({ id: own, projectId, hostId: mine }))
+    await owner(insertRuntimeSql({ id: others, projectId, hostId: other }))
+    await owner(insertRuntimeSql({ id: makeId('runtime'), projectId: foreignProject, hostId: other }))
   })
 
   /** Runs a statement as the first worker. */
@@ -114,7 +103,7 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
 
   test('changes, takes and ends no runtime of another host', async () => {
     const unowned = makeId('runtime')
-    await owner(runtimeOf({ id: unowned, projectId: database.projectId, hostId: null }))
+    await owner(insertRuntimeSql({ id: unowned, projectId: database.projectId, hostId: null }))
     await attack(`UPDATE runtimes SET state = 'failed'`)
     await attack(`UPDATE runtimes SET host_id = '${mine}'`)
     const taken = `UPDATE runtimes SET host_id = '${mine}', host_epoch = 1 WHERE runtime_id IN ('${others}', '${unowned}')`
@@ -128,7 +117,7 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
   test('takes a paused runtime without an owner only if a front offers it', async () => {
     const [offered, unoffered] = [makeId('runtime'), makeId('runtime')]
     for (const id of [offered, unoffered]) {
-      await owner(runtimeOf({ id, projectId: database.projectId, hostId: null }))
+      await owner(insertRuntimeSql({ id, projectId: database.projectId, hostId: null }))
       await owner(`UPDATE runtimes SET state = 'paused' WHERE runtime_id = '${id}'`)
     }
     const offer = `INSERT INTO worker_offers VALUES ('${offered}', '${mine}', ${Date.now() + 60_000})`
@@ -150,7 +139,7 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     expect(await attack(`${released} RETURNING runtime_id`)).toEqual([{ runtime_id: own }])
   })
 
-  test('gives a runtime the secrets alone that a front has granted, or that another runtime of it has', async () => {
+  test('gives a runtime the secrets alone that a front has granted, or that its parent has', async () => {
     const { projectId } = database
     const [granted, unheld] = [makeId('secret'), makeId('secret')]
     for (const id of [granted, unheld])
@@ -173,7 +162,9 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     expect(await attack('DELETE FROM runtime_secrets')).toBe(forbidden)
     await owner(grant(1))
     const child = makeId('runtime')
-    await attack(runtimeOf({ id: child, projectId, hostId: mine }))
+    await attack(insertRuntimeSql({ id: child, projectId, hostId: mine }))
+    expect(await give(granted, child)).toBe(forbidden)
+    await owner(`UPDATE runtimes SET parent_id = '${own}' WHERE runtime_id = '${child}'`)
     expect(await give(granted, child)).toEqual([])
     expect(await give(unheld, child)).toBe(forbidden)
   })
@@ -186,7 +177,7 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
   test('makes runtimes for itself, in projects that it serves', async () => {
     const { projectId } = database
     const made = (facts: { projectId: string; hostId: string | null }) =>
-      attack(runtimeOf({ id: makeId('runtime'), ...facts }))
+      attack(insertRuntimeSql({ id: makeId('runtime'), ...facts }))
     expect(await made({ projectId, hostId: mine })).toEqual([])
     expect(await made({ projectId, hostId: other })).toBe(forbidden)
     expect(await made({ projectId, hostId: null })).toBe(forbidden)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { requestProtocol } from '../../../src/fleet/forwarding/accept-forwarded.ts'
 import { vouchHeaders } from '../../../src/fleet/forwarding/vouch-headers.ts'
 import { Unreachable } from '../../../src/fleet/peers/peer-links.ts'
-import { answerVerb, askPeer, type PeerVerbs } from '../../../src/fleet/peers/peer-verbs.ts'
+import { answerVerb, askPeer, maxWorkerBytes, type PeerVerbs } from '../../../src/fleet/peers/peer-verbs.ts'
 import { startTestFleet } from '../../support/test-fleet.ts'
 import { certificateOf, linksOf, never, newAuthority, startListener, TestDirectory } from '../../support/test-hosts.ts'
 import { onPostgres } from '../../support/test-store.ts'
@@ -48,6 +48,16 @@ describe('the verbs of a host', () => {
     for (const path of ['/of-entries', '/of-all'])
       expect(await askPeer(links, hostId, { path, ...question })).toBe('told')
     expect(asked).toHaveLength(2)
+  })
+
+  test('a worker asks short questions alone', async () => {
+    const { authority, directory, hostId, asked } = await startVerbs()
+    const worker = await linksOf(authority, directory, { trust: 'worker' })
+    const long = { path: '/of-all', question: 'x'.repeat(maxWorkerBytes), signal: never }
+    await expect(askPeer(worker, hostId, long)).rejects.toThrow()
+    const entry = await linksOf(authority, directory)
+    expect(await askPeer(entry, hostId, long)).toBe('told')
+    expect(asked).toHaveLength(1)
   })
 
   test('a worker asks entries alone, and fetches files from every host', async () => {
