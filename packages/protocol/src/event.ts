@@ -60,6 +60,24 @@ export const eventTypes = [
   'webhook.deleted',
 ] as const
 
+/**
+ * The types of events of hosts, which operators read: a new host, a changed wish, and the states of
+ * hosts of a fleet.
+ */
+export const hostEventTypes = [
+  'host.joined',
+  'host.updated',
+  'host.joining',
+  'host.ready',
+  'host.cordoned',
+  'host.draining',
+  'host.lost',
+  'host.gone',
+] as const
+
+/** A type of an event of a host. */
+export type HostEventType = (typeof hostEventTypes)[number]
+
 /** A type of event. */
 export type EventType = (typeof eventTypes)[number]
 
@@ -72,9 +90,12 @@ export const eventTypePatterns: readonly string[] = [
   ...new Set(eventTypes.map((type) => `${type.split('.', 1)[0]}.*`)),
 ]
 
-/** Returns the types that match the patterns. */
-export function typesMatching(patterns: readonly string[]): readonly EventType[] {
-  return eventTypes.filter((type) =>
+/** The values in a list of types of events of hosts. */
+export const hostEventTypePatterns: readonly string[] = [...hostEventTypes, 'host.*']
+
+/** Returns the types among `all` that match the patterns. */
+export function typesMatching<Type extends string>(patterns: readonly string[], all: readonly Type[]): readonly Type[] {
+  return all.filter((type) =>
     patterns.some((pattern) => pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))),
   )
 }
@@ -111,7 +132,7 @@ export type Actor = z.infer<typeof Actor>
 export const Event = z
   .object({
     type: z
-      .enum(eventTypes)
+      .enum([...eventTypes, ...hostEventTypes])
       .describe('The type of the event: a resource kind and its change, such as `runtime.paused`.'),
     cursor: z.number().int().describe('The position in the event log of the project: 1, 2, 3 and so on, without gaps.'),
     event_id: idSchema('event').describe('The id of the event.'),
@@ -180,6 +201,16 @@ export const ListEventsQuery = z.strictObject({
   subject: Text.max(100).optional().describe('Only events about the resource with this id.'),
 })
 export type ListEventsQuery = z.output<typeof ListEventsQuery>
+
+/** The query of the events of hosts. */
+export const HostEventsQuery = ListEventsQuery.extend({
+  type: queryTexts
+    .pipe(z.array(z.enum(hostEventTypePatterns as [string, ...string[]])).max(100))
+    .optional()
+    .describe('Only these types, such as `host.lost`. Default: all types of events of hosts.'),
+  subject: Text.max(100).optional().describe('Only events about the host with this id.'),
+})
+export type HostEventsQuery = z.output<typeof HostEventsQuery>
 
 /** The query of the events of a runtime. */
 export const RuntimeEventsQuery = z.strictObject({ cursor: afterCursor, follow: followFlag, type: typesOfQuery })

@@ -35,11 +35,16 @@ export interface FollowEventsOptions extends EventFilter, CallOptions {
   readonly cursor?: number | 'latest'
 }
 
-/** The events of the key's project: one log, whose cursors are 1, 2, 3 and so on. */
+/**
+ * A log of events: that of the key's project, whose cursors are 1, 2, 3 and so on, or that of the
+ * hosts of a fleet (`holt.hosts.events`).
+ */
 export class Events {
   readonly #transport: Transport
-  constructor(transport: Transport) {
+  readonly #route: 'listEvents' | 'listHostEvents'
+  constructor(transport: Transport, of: 'project' | 'hosts' = 'project') {
     this.#transport = transport
+    this.#route = of === 'hosts' ? 'listHostEvents' : 'listEvents'
   }
 
   /** Lists events. */
@@ -52,7 +57,7 @@ export class Events {
   /** Reads one page. Its `last_cursor` is the cursor for a later request. */
   async page(filter: EventListFilter = {}, options: CallOptions = {}): Promise<EventPage> {
     const { order, limit, cursor } = filter
-    return this.#transport.call('listEvents', { ...options, query: { ...queryOf(filter), order, limit, cursor } })
+    return this.#transport.call(this.#route, { ...options, query: { ...queryOf(filter), order, limit, cursor } })
   }
 
   /**
@@ -64,7 +69,7 @@ export class Events {
     const { signal, cursor: from = 'latest' } = options
     const cursor = from === 'latest' ? await this.#lastCursor(signal) : from
     const open = (after: number) =>
-      this.#transport.open('listEvents', {
+      this.#transport.open(this.#route, {
         signal,
         query: { ...queryOf(options), cursor: after, follow: true },
         headers: { accept: eventStream },
@@ -81,7 +86,7 @@ export class Events {
    */
   async #lastCursor(signal: AbortSignal | undefined): Promise<number> {
     const query = { cursor: 'latest', limit: 1 }
-    return (await this.#transport.call('listEvents', { signal, query })).last_cursor
+    return (await this.#transport.call(this.#route, { signal, query })).last_cursor
   }
 }
 

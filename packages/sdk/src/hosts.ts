@@ -7,14 +7,18 @@ import type {
   LoseHostInput,
   NewJoinToken,
 } from '@holt/protocol'
+import { Events } from './events.ts'
 import { type Paginated, paginate } from './transport/pages.ts'
 import type { CallOptions, Transport } from './transport/transport.ts'
 
 /** The machines that run runtimes. They need a key with the scope `operator`. */
 export class Hosts {
+  /** The events of the hosts of a fleet, such as `host.lost`. */
+  readonly events: Events
   readonly #transport: Transport
   constructor(transport: Transport) {
     this.#transport = transport
+    this.events = new Events(transport, 'hosts')
   }
 
   /**

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Holt } from '../src/index.ts'
+import { addEvent } from './support/event-handlers.ts'
 import { startTestService } from './support/test-service.ts'
 
 test('the hosts are listed with their checks', async () => {
@@ -22,6 +23,20 @@ test('a host is changed by its id', async () => {
   await hosts.forget('ho1')
   const calls = service.calls.slice(-5)
   expect(calls.map(({ route }) => route)).toEqual(['cordonHost', 'uncordonHost', 'drainHost', 'loseHost', 'forgetHost'])
+})
+
+test('the events of hosts are listed and followed in a log of their own', async () => {
+  const service = await startTestService()
+  onTestFinished(() => service.close())
+  const { hosts } = new Holt({ url: service.url, apiKey: service.key })
+  const lost = addEvent(service, 'host.lost', { kind: 'host', id: 'ho1' })
+  addEvent(service, 'host.ready', { kind: 'host', id: 'ho2' })
+  expect(await hosts.events.list({ types: ['host.lost'], subject: 'ho1' }).all()).toEqual([lost])
+  for await (const event of hosts.events.follow({ cursor: 0 })) {
+    expect(event).toEqual(lost)
+    break
+  }
+  expect(new Set(service.calls.map(({ route }) => route))).toEqual(new Set(['listHostEvents']))
 })
 
 test('a join token is made, listed without its text, and revoked', async () => {

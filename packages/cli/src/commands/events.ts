@@ -1,5 +1,5 @@
-import { eventTypePatterns, isEventTypePattern } from '@holt/protocol'
-import type { Event, EventFilter, EventItem, Holt } from '@holt/sdk'
+import { eventTypePatterns } from '@holt/protocol'
+import type { Event, EventFilter, EventItem, Events } from '@holt/sdk'
 import { type Command, Option } from 'commander'
 import { dropUndefined } from '../arguments/create-options.ts'
 import { findRuntimeId } from '../arguments/find-runtime.ts'
@@ -22,7 +22,8 @@ Examples:
   holt events mine                       what happened to one runtime
   holt events --cursor 120 -f --json     everything after the event 120, one JSON object per line`
 
-interface EventsOptions {
+/** The options of a verb that shows events. */
+export interface EventsOptions {
   readonly follow?: boolean
   readonly type?: string[]
   readonly cursor?: number
@@ -34,29 +35,37 @@ interface EventsOptions {
 
 /** Adds `holt events`, which shows the events of the project. */
 export function addEvents(program: Command): void {
-  const types = new Option('-t, --type <type>', 'only this type, or all of a kind: build.ready, runtime.*; repeatable')
   const command = program
     .command('events')
     .description('show events, in order')
     .argument('[runtime]', 'only events of this runtime: id, beginning of an id, or name')
+  addEventOptions(command, 'only this type, or all of a kind: build.ready, runtime.*; repeatable')
+  command.addHelpText('after', examples)
+  act(command, async (runtime: string | undefined, options: EventsOptions) => {
+    requireValues(options, eventTypePatterns)
+    const holt = connect()
+    const subject = runtime === undefined ? undefined : await findRuntimeId(holt, runtime)
+    return showEvents(holt.events, subject, options)
+  })
+}
+
+/** Adds the options of a verb that shows events. */
+export function addEventOptions(command: Command, aboutTypes: string): void {
+  command
     .option('-f, --follow', 'stay, and show new events; --limit and --since show earlier events first')
-    .addOption(types.argParser(collected))
+    .addOption(new Option('-t, --type <type>', aboutTypes).argParser(collected))
     .option('--cursor <cursor>', 'only events after this one', Number)
     .option('--since <when>', sinceText)
     .addOption(limitOption())
     .option('-q, --quiet', 'only the ids')
     .option('--json', 'print the events as JSON; with --follow, one object per line')
-    .addHelpText('after', examples)
-  act(command, showEvents)
 }
 
-async function showEvents(runtime: string | undefined, options: EventsOptions): Promise<number> {
+/** Shows events of a log, as the options ask for it. Resolves with the exit code. */
+export async function showEvents(log: Events, subject: string | undefined, options: EventsOptions): Promise<number> {
   const { follow, type: types, cursor, quiet, json } = options
-  requireValues(options)
   const limit = limitOf(options.limit)
   const since = momentOf('--since', options.since, 'ago')
-  const holt = connect()
-  const subject = runtime === undefined ? undefined : await findRuntimeId(holt, runtime)
   const filter = dropUndefined({ types, subject })
   const write = (item: EventItem) => {
     if (json === true) print(JSON.stringify(item))
@@ -65,13 +74,13 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
   }
   if (follow === true) {
     const withPast = since !== undefined || options.limit !== undefined
-    const start = withPast ? await writePast({ since, limit: options.limit }, { holt, filter, write }) : cursor
-    for await (const item of holt.events.follow({ ...filter, cursor: start ?? 'latest' })) write(item)
+    const start = withPast ? await writePast({ since, limit: options.limit }, { log, filter, write }) : cursor
+    for await (const item of log.follow({ ...filter, cursor: start ?? 'latest' })) write(item)
     return 0
   }
   const order = cursor === undefined ? 'desc' : 'asc'
   const events = await firstOf(limit, (page) =>
-    from(since, holt.events.list({ ...filter, order, ...page, ...dropUndefined({ cursor }) })),
+    from(since, log.list({ ...filter, order, ...page, ...dropUndefined({ cursor }) })),
   )
   if (order === 'desc') events.reverse()
   if (json === true) printJson({ data: events, next_cursor: null })
@@ -85,16 +94,13 @@ async function showEvents(runtime: string | undefined, options: EventsOptions): 
  */
 async function writePast(
   { since, limit }: { readonly since: string | undefined; readonly limit: number | undefined },
-  { holt, filter, write }: { holt: Holt; filter: EventFilter; write: (event: Event) => void },
+  { log, filter, write }: { log: Events; filter: EventFilter; write: (event: Event) => void },
 ): Promise<number> {
   // Events of every kind are numbered together. Events that arrive meanwhile are followed.
-  const [newest] = await firstOf(1, (page) => holt.events.list({ order: 'desc', ...page }))
+  const [newest] = await firstOf(1, (page) => log.list({ order: 'desc', ...page }))
   const cursor = newest?.cursor ?? 0
   const events: Event[] = []
-  for await (const event of from(
-    since,
-    holt.events.list({ ...filter, order: 'desc', limit: Math.min(limit ?? 100, 100) }),
-  )) {
+  for await (const event of from(since, log.list({ ...filter, order: 'desc', limit: Math.min(limit ?? 100, 100) }))) {
     if (event.cursor > cursor) continue
     events.push(event)
     if (events.length === limit) break
@@ -114,11 +120,15 @@ async function* from(since: string | undefined, events: AsyncIterable<Event>): A
   }
 }
 
-function requireValues({ follow, type = [], cursor, since, limit }: EventsOptions): void {
-  const wrong = type.find((text) => !isEventTypePattern(text))
+/** Throws if options have values that cannot be. `patterns` are the types of the log. */
+export function requireValues(
+  { follow, type = [], cursor, since, limit }: EventsOptions,
+  patterns: readonly string[],
+): void {
+  const wrong = type.find((text) => !patterns.includes(text))
   if (wrong !== undefined)
     throw new UsageError(
-      `--type ${wrong} must be one of ${eventTypePatterns.filter((text) => text.endsWith('*')).join(', ')}, or one of their types`,
+      `--type ${wrong} must be one of ${patterns.filter((text) => text.endsWith('*')).join(', ')}, or one of their types`,
     )
   if (cursor !== undefined && !(Number.isSafeInteger(cursor) && cursor >= 0))
     throw new UsageError('--cursor must be the cursor of an event')

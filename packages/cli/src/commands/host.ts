@@ -1,3 +1,4 @@
+import { hostEventTypePatterns, hostEventTypes } from '@holt/protocol'
 import type { Host, HostCheck } from '@holt/sdk'
 import type { Command } from 'commander'
 import { addListOptions, type ListOptions } from '../arguments/list-options.ts'
@@ -7,6 +8,7 @@ import { printList } from '../output/print-list.ts'
 import { ageOf, bytes } from '../output/table.ts'
 import { printable } from '../output/visible.ts'
 import { act } from '../verb/verb.ts'
+import { addEventOptions, type EventsOptions, requireValues, showEvents } from './events.ts'
 import { addHostChanges } from './host-changes.ts'
 
 const examples = `
@@ -21,7 +23,8 @@ Examples:
   holt host drain --dry-run hoexample0000000000001
   holt host drain --deadline 30m hoexample0000000000001
   holt host lost hoexample0000000000001 --force
-  holt host forget hoexample0000000000001`
+  holt host forget hoexample0000000000001
+  holt host events -f --type host.lost`
 
 /** Adds `holt host`, which shows the machines that run runtimes, and manages those of a fleet. */
 export function addHost(program: Command): void {
@@ -50,6 +53,19 @@ export function addHost(program: Command): void {
     return 0
   })
   addHostChanges(group)
+  addHostEvents(group)
+}
+
+function addHostEvents(group: Command): void {
+  const command = group
+    .command('events')
+    .description('show what happened to the hosts of a fleet, in order')
+    .argument('[host]', 'only events of this host: an id')
+  addEventOptions(command, `only this type: ${hostEventTypes.join(', ')}; repeatable`)
+  act(command, async (host: string | undefined, options: EventsOptions) => {
+    requireValues(options, hostEventTypePatterns)
+    return showEvents(connect().hosts.events, host, options)
+  })
 }
 
 /** Returns the free part of a whole, in MiB: `12.0 GiB of 64.0 GiB`. Empty if it is unknown. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { addEvent } from '../../../sdk/test/support/event-handlers.ts'
 import { startTestService, type TestService } from '../../../sdk/test/support/test-service.ts'
 import { runHolt } from '../support/run-holt.ts'
 
@@ -21,6 +22,20 @@ const capacity = {
   disk_reserved_mib: 1024,
   runtimes: { running: 3, paused: 1 },
 }
+
+describe('host events', () => {
+  test('shows the events of hosts, and refuses types of other events', async () => {
+    addEvent(service, 'host.lost', { kind: 'host', id: 'ho1' })
+    const ready = addEvent(service, 'host.ready', { kind: 'host', id: 'ho2' })
+    const shown = await runHolt(['host', 'events', 'ho1'], { service })
+    expect(shown.stdout).toMatch(/ 1 host\.lost +ho1\n$/)
+    const { stdout } = await runHolt(['host', 'events', '-q', '--type', 'host.ready'], { service })
+    expect(stdout).toBe(`${ready.event_id}\n`)
+    expect(service.calls.at(-1)?.route).toBe('listHostEvents')
+    const refused = await runHolt(['host', 'events', '--type', 'runtime.*'], { service })
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('host.*')])
+  })
+})
 
 describe('host ls', () => {
   test('shows what is free, and says that every check has passed', async () => {

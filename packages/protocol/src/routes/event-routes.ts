@@ -1,4 +1,4 @@
-import { EventItem, EventPage, ListEventsQuery, RuntimeEventsQuery } from '../event.ts'
+import { EventItem, EventPage, HostEventsQuery, ListEventsQuery, RuntimeEventsQuery } from '../event.ts'
 import type { Route } from '../route.ts'
 import { answer, none, runtimeParams, runtimePath } from './parts.ts'
 
@@ -13,6 +13,19 @@ export const eventRoutes = {
       'A page of events. With `follow`, or if the client accepts `text/event-stream` or `application/x-ndjson`, it is a stream. Events are kept for 30 days, at most the newest 1,000,000 of a project.',
     scope: 'event:read',
     query: ListEventsQuery,
+    body: none,
+    answers: { 200: { ...answer(EventPage, 'A page of events.'), stream: EventItem } },
+    errors: ['cursor_expired', 'quota_exceeded'],
+  },
+  listHostEvents: {
+    method: 'GET',
+    path: '/v1/agents/host/event',
+    runsOn: 'entry',
+    summary: 'Read what happened to the hosts of a fleet, the oldest first',
+    description:
+      'As `GET /v1/agents/event`, for the hosts of a fleet. The log has other events of the service, too, so the cursors of these have gaps. A single machine has none.',
+    scope: 'operator',
+    query: HostEventsQuery,
     body: none,
     answers: { 200: { ...answer(EventPage, 'A page of events.'), stream: EventItem } },
     errors: ['cursor_expired', 'quota_exceeded'],

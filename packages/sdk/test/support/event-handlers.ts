@@ -1,7 +1,9 @@
 import {
   type CreateWebhookInput,
   type Event,
+  eventTypes,
   HoltError,
+  hostEventTypes,
   isSet,
   type ListEventsQuery,
   makeId,
@@ -31,9 +33,11 @@ export function addEvent(service: TestService, type: Event['type'], subject: Eve
   return event
 }
 
+const all = [...eventTypes, ...hostEventTypes]
+
 function matching({ service, query }: TestCall, subject = query.subject): Event[] {
   const { type } = query as Partial<ListEventsQuery>
-  const types: readonly string[] | undefined = type === undefined ? undefined : typesMatching(type)
+  const types: readonly string[] | undefined = type === undefined ? undefined : typesMatching(type, all)
   return service.events.filter(
     (event) => (types?.includes(event.type) ?? true) && (subject === undefined || event.subject.id === subject),
   )
@@ -90,23 +94,26 @@ function deliver(service: TestService, webhook: Row, more: Row): Row {
   return delivery
 }
 
+function listEvents(call: TestCall) {
+  const { request, query, service } = call
+  if (isSet(String(query.follow)) || request.headers.accept === 'text/event-stream') return streamEvents(call)
+  const { order, cursor, limit } = query as ListEventsQuery
+  const from = cursor === 'latest' ? service.events.length : cursor
+  const found =
+    order === 'desc'
+      ? matching(call)
+          .filter((event) => from === 0 || event.cursor < from)
+          .reverse()
+      : matching(call).filter((event) => event.cursor > from)
+  const data = found.slice(0, limit)
+  const next_cursor = found.length > limit ? String(data.at(-1)?.cursor) : null
+  return { status: 200, json: { data, next_cursor, last_cursor: service.events.length } }
+}
+
 /** The log of events, webhooks and the audit log, as far as clients see of them. */
 export const eventHandlers = {
-  listEvents: (call: TestCall) => {
-    const { request, query, service } = call
-    if (isSet(String(query.follow)) || request.headers.accept === 'text/event-stream') return streamEvents(call)
-    const { order, cursor, limit } = query as ListEventsQuery
-    const from = cursor === 'latest' ? service.events.length : cursor
-    const found =
-      order === 'desc'
-        ? matching(call)
-            .filter((event) => from === 0 || event.cursor < from)
-            .reverse()
-        : matching(call).filter((event) => event.cursor > from)
-    const data = found.slice(0, limit)
-    const next_cursor = found.length > limit ? String(data.at(-1)?.cursor) : null
-    return { status: 200, json: { data, next_cursor, last_cursor: service.events.length } }
-  },
+  listEvents,
+  listHostEvents: listEvents,
   readRuntimeEvents: (call: TestCall) => streamEvents(call, String(runtimeOf(call).runtime_id)),
   listAudit: ({ service, query }: TestCall) => ({
     status: 200,

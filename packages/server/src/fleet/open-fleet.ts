@@ -249,7 +249,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       const { followCluster } = await import('./kubernetes/follow-cluster.ts')
       const { accessOf, KubernetesApi } = await import('./kubernetes/kubernetes-api.ts')
       const api = new KubernetesApi(accessOf(process.env))
-      await followCluster({ api, settings, role: times.role, store, hosts, duties, hostId, log }, closing)
+      await followCluster({ api, settings, role: times.role, store, now, hosts, duties, hostId, log }, closing)
     },
   }
 }

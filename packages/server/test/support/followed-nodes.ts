@@ -15,7 +15,7 @@ export function following(store: Store, cluster: FakeKubernetes, options: Follow
   const { log } = keepingLog()
   const { drainOnCordon = false } = options
   const parts = { api: cluster.api, namespace: 'holt', guardImage: 'holt:1', settings: { drainOnCordon }, log }
-  const nodes = new WorkerNodes({ store, hosts, duties: { holds: () => true }, ...parts, ...options })
+  const nodes = new WorkerNodes({ store, now: Date.now, hosts, duties: { holds: () => true }, ...parts, ...options })
   const read = async () => {
     hosts.rows = await store.db.selectFrom('hosts').selectAll().execute()
   }

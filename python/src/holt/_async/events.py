@@ -8,16 +8,21 @@ from typing import Any, Literal
 from .._model import decode
 from .._models.event import DroppedEvents, Event, EventItem, EventPage, EventsEnd
 from .._options import joined
+from .._routes import RouteName
 from .items import AsyncItems, resume_items
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
 
 
 class AsyncEvents:
-    """The events of the key's project: one log, whose cursors are 1, 2, 3 and so on."""
+    """A log of events: of the key's project, or of the hosts of a fleet (`holt.hosts.events`).
 
-    def __init__(self, transport: AsyncTransport) -> None:
+    The cursors of a project are 1, 2, 3 and so on.
+    """
+
+    def __init__(self, transport: AsyncTransport, of: Literal["project", "hosts"] = "project") -> None:
         self._transport = transport
+        self._route: RouteName = "listHostEvents" if of == "hosts" else "listEvents"
 
     def list(
         self,
@@ -40,7 +45,7 @@ class AsyncEvents:
         query = {"type": joined(types), "subject": subject, "order": order, "limit": limit}
 
         async def read_page(after: str | None) -> dict[str, Any]:
-            return await self._transport.call("listEvents", query={**query, "cursor": after or cursor})
+            return await self._transport.call(self._route, query={**query, "cursor": after or cursor})
 
         return AsyncPaginated(read_page, lambda data: decode(Event, data))
 
@@ -61,7 +66,7 @@ class AsyncEvents:
             "limit": limit,
             "cursor": cursor,
         }
-        return decode(EventPage, await self._transport.call("listEvents", query=query))
+        return decode(EventPage, await self._transport.call(self._route, query=query))
 
     def follow(
         self,
@@ -90,7 +95,7 @@ class AsyncEvents:
 
         async def open_after(after: int) -> Any:
             fields = {**query, "cursor": after, "follow": True}
-            return await self._transport.open_events("listEvents", query=fields)
+            return await self._transport.open_events(self._route, query=fields)
 
         secs = self._transport.resume_timeout_secs
         items = resume_items(EventItem, open_after, cursor=start, resume_timeout_secs=secs)

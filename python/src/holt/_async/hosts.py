@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from functools import cached_property
 from typing import Any
 
 from .._model import decode
 from .._models.host import Host, HostDrain, JoinToken, NewJoinToken
 from .._options import Seconds, seconds
+from .events import AsyncEvents
 from .pages import AsyncPaginated
 from .transport import AsyncTransport
 
@@ -17,6 +19,11 @@ class AsyncHosts:
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
+
+    @cached_property
+    def events(self) -> AsyncEvents:
+        """The events of the hosts of a fleet, such as `host.lost`."""
+        return AsyncEvents(self._transport, "hosts")
 
     def list(self) -> AsyncPaginated[Host]:
         """Lists the hosts with their capacity, isolation classes, pools and checks.

@@ -3,6 +3,7 @@ import { isJudged } from '../../foundation/host/host-row.ts'
 import { readyHosts } from '../../foundation/host/ready-hosts.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
+import { recordHostWish } from '../../tenancy/events/record-host-event.ts'
 import type { Api, Handlers } from '../api.ts'
 import { findHost } from './host-change-handlers.ts'
 
@@ -21,15 +22,18 @@ export const drainHandlers = {
         hint: 'Add a host, or set force.',
         details: { problems: plan.problems },
       })
-    const until = service.now() + body.deadline_secs * 1000
-    await service.store.change(aloneWithRow, (changes) =>
-      changes
+    const at = service.now()
+    await service.store.change(aloneWithRow, async (changes) => {
+      const stored = await changes
         .updateTable('hosts')
-        .set({ wanted: 'draining', drain_until: until })
+        .set({ wanted: 'draining', drain_until: at + body.deadline_secs * 1000 })
         .where('host_id', '=', host.host_id)
         .where('state', '!=', 'gone')
-        .execute(),
-    )
+        .returning('host_id')
+        .executeTakeFirst()
+      if (stored !== undefined && host.wanted !== 'draining')
+        await recordHostWish(changes, { hostId: host.host_id, at }, { wanted: 'draining' })
+    })
     return { status: 200, json: { ...plan, drains: true } }
   },
 } satisfies Partial<Handlers>

@@ -1,6 +1,7 @@
-import { type Event, type EventPage, HoltError, isSet, typesMatching } from '@holt/protocol'
+import { type Event, type EventPage, eventTypes, HoltError, hostEventTypes, isSet, typesMatching } from '@holt/protocol'
 import { findRuntime } from '../../foundation/rows/find-runtime.ts'
 import { hasEnded } from '../../foundation/rows/states.ts'
+import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import { readOneByOne } from '../../foundation/store/read-one-by-one.ts'
 import type { Answer, Call } from '../../foundation/wire/call.ts'
 import { invalidField } from '../../foundation/wire/field-issues.ts'
@@ -10,13 +11,26 @@ import { type EventFilter, findAfter, findBefore, logPosition, presentEvent } fr
 import type { Api, Handlers } from '../api.ts'
 
 /** The routes of the event log. */
-export const eventHandlers = { listEvents, readRuntimeEvents } satisfies Partial<Handlers>
+export const eventHandlers = { listEvents, listHostEvents, readRuntimeEvents } satisfies Partial<Handlers>
 
 async function listEvents(call: Call<'listEvents', Api>): Promise<Answer> {
-  const { service, caller, query, headers, gone } = call
-  const { projectId } = caller
-  const types = query.type === undefined ? undefined : typesMatching(query.type)
-  const filter = { projectId, types, subjectId: query.subject }
+  const { type, subject: subjectId } = call.query
+  const types = type === undefined ? undefined : typesMatching(type, eventTypes)
+  return readLog(call, { projectId: call.caller.projectId, types, subjectId })
+}
+
+/** Reads the events of hosts alone: the log of Holt's own project has those of templates, too. */
+async function listHostEvents(call: Call<'listHostEvents', Api>): Promise<Answer> {
+  const { type, subject: subjectId } = call.query
+  const types = typesMatching(type ?? ['host.*'], hostEventTypes)
+  return readLog(call, { projectId: systemProjectId, types, subjectId })
+}
+
+async function readLog(
+  { service, query, headers, gone }: Call<'listEvents', Api> | Call<'listHostEvents', Api>,
+  filter: EventFilter,
+): Promise<Answer> {
+  const { projectId } = filter
   const follow = isSet(query.follow)
   if (query.order === 'desc') {
     if (follow) throw invalidField('/query/order', 'must be asc with follow')
@@ -35,7 +49,7 @@ async function readRuntimeEvents(call: Call<'readRuntimeEvents', Api>): Promise<
   const { runtime_id: subjectId } = await findRuntime(service, ref)
   const filter = {
     projectId: caller.projectId,
-    types: query.type === undefined ? undefined : typesMatching(query.type),
+    types: query.type === undefined ? undefined : typesMatching(query.type, eventTypes),
     subjectId,
   }
   const cursor = await startOf(service, caller.projectId, query.cursor)

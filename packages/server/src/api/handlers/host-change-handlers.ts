@@ -4,6 +4,7 @@ import { isJudged } from '../../foundation/host/host-row.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { HostRow, HostWish } from '../../foundation/store/tables.ts'
 import type { Answer } from '../../foundation/wire/call.ts'
+import { recordHostState, recordHostWish } from '../../tenancy/events/record-host-event.ts'
 import type { Api, Handlers } from '../api.ts'
 import { requireFleet } from './require-fleet.ts'
 
@@ -19,8 +20,8 @@ export const hostChangeHandlers = {
     if (service.hosts.silentMs(hostId) === null && !body.force)
       throw new HoltError('conflict', 'The host is heard of. Set force if its power is off.')
     // Loaded here: a machine that is in no fleet loads nothing of it.
-    const { passVerdict } = await import('../../fleet/hosts/verdict.ts')
-    if (!(await passVerdict(service, { hostId, epoch, beat: null })))
+    const { declaredLost, passVerdict } = await import('../../fleet/hosts/verdict.ts')
+    if (!(await passVerdict(service, { hostId, epoch, beat: null, reason: declaredLost })))
       throw new HoltError('conflict', 'The host has started again meanwhile.')
     return { status: 204 }
   },
@@ -32,16 +33,19 @@ export const hostChangeHandlers = {
       return { status: 204 }
     }
     if (state !== 'lost') throw new HoltError('conflict', `The host is ${state}. Declare it lost first.`)
-    const forgotten = await service.store.change(aloneWithRow, (changes) =>
-      changes
+    const forgotten = await service.store.change(aloneWithRow, async (changes) => {
+      const stored = await changes
         .updateTable('hosts')
         .set({ state: 'gone', wanted: 'gone' })
         .where('host_id', '=', hostId)
         .where('epoch', '=', epoch)
         .where('state', '=', 'lost')
         .returning('host_id')
-        .executeTakeFirst(),
-    )
+        .executeTakeFirst()
+      if (stored !== undefined)
+        await recordHostState(changes, { hostId, at: service.now() }, { from: 'lost', to: 'gone' })
+      return stored
+    })
     if (forgotten === undefined) throw new HoltError('conflict', 'The host has started again meanwhile.')
     if (trust === 'worker') await closeDatabase(service, hostId)
     return { status: 204 }
@@ -56,16 +60,19 @@ async function closeDatabase({ store }: Api, hostId: string): Promise<void> {
 
 /** Stores what an operator wants of a host. The host follows with its next beat. */
 async function want(service: Api, id: string, wanted: HostWish): Promise<Answer> {
-  const { host_id: hostId, state } = await findHost(service, id)
+  const { host_id: hostId, state, wanted: before } = await findHost(service, id)
   if (state === 'gone') throw new HoltError('conflict', 'The host has left the fleet.')
-  await service.store.change(aloneWithRow, (changes) =>
-    changes
+  await service.store.change(aloneWithRow, async (changes) => {
+    const stored = await changes
       .updateTable('hosts')
       .set({ wanted, drain_until: null })
       .where('host_id', '=', hostId)
       .where('state', '!=', 'gone')
-      .execute(),
-  )
+      .returning('host_id')
+      .executeTakeFirst()
+    if (stored !== undefined && wanted !== before)
+      await recordHostWish(changes, { hostId, at: service.now() }, { wanted })
+  })
   return { status: 204 }
 }
 

@@ -6,8 +6,10 @@ import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
 import { withClock } from '../../foundation/host/host-facts.ts'
 import { isJudged, judgedStates } from '../../foundation/host/host-row.ts'
 import type { Log } from '../../foundation/log.ts'
+import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostState, HostWish } from '../../foundation/store/tables.ts'
+import { recordHostState } from '../../tenancy/events/record-host-event.ts'
 import type { KeptDuties } from '../duties/kept-duties.ts'
 import type { HostLease } from '../lease/host-lease.ts'
 import type { FleetMetrics } from '../metrics/fleet-metrics.ts'
@@ -108,10 +110,10 @@ export class Beats {
    * start of its service makes it ready again. Never rejects.
    */
   async #leave(): Promise<void> {
-    const { store, lease, times, log } = this.#options
+    const { store, lease, times, log, now } = this.#options
     if (lease.isOver) return
     await inTime(
-      sayStopped(store, lease, times.role).catch((err: unknown) =>
+      sayStopped({ store, now }, lease, times.role).catch((err: unknown) =>
         log.warn({ err }, 'this host could not say that it stops'),
       ),
       leaveMs,
@@ -160,18 +162,23 @@ export class Beats {
 
   /** Makes the host what an operator wants. */
   async #follow({ state, wanted }: { readonly state: HostState; readonly wanted: HostWish }): Promise<void> {
-    const { store, lease, condition, times, log } = this.#options
+    const { store, lease, condition, times, log, now } = this.#options
     const next = nextState(state, times.role === 'front' ? 'cordoned' : wanted, this.#ready !== null)
     if (next !== 'joining') condition.noteJoined()
     if (next === state) return
-    const changed = await store.db
-      .updateTable('hosts')
-      .set({ state: next })
-      .where('host_id', '=', lease.hostId)
-      .where('epoch', '=', lease.epoch)
-      .where('state', '=', state)
-      .returning('host_id')
-      .executeTakeFirst()
+    const changed = await store.change(aloneWithRow, async (changes) => {
+      const row = await changes
+        .updateTable('hosts')
+        .set({ state: next })
+        .where('host_id', '=', lease.hostId)
+        .where('epoch', '=', lease.epoch)
+        .where('state', '=', state)
+        .returning('host_id')
+        .executeTakeFirst()
+      if (row !== undefined)
+        await recordHostState(changes, { hostId: lease.hostId, at: now() }, { from: state, to: next })
+      return row
+    })
     if (changed !== undefined) log.info({ host_id: lease.hostId, from: state, to: next }, 'this host has another state')
   }
 }

@@ -2,6 +2,7 @@ import { isJudged } from '../../foundation/host/host-row.ts'
 import type { Log } from '../../foundation/log.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
+import type { HostReason } from '../../tenancy/events/record-host-event.ts'
 import type { HostLease } from '../lease/host-lease.ts'
 import type { FleetMetrics } from '../metrics/fleet-metrics.ts'
 import { removeLeft } from './left-fronts.ts'
@@ -21,6 +22,11 @@ interface BenchOptions {
   readonly metrics: Pick<FleetMetrics, 'noteVerdict'>
   readonly log: Log
   readonly now: () => number
+}
+
+/** Returns why a host is lost that was silent for this time. */
+function silentOf({ silentMs }: { readonly silentMs: number }): HostReason {
+  return { code: 'silent', message: `It was silent for ${Math.round(silentMs / 1000)} s.` }
 }
 
 /** The judge of the fleet: passes verdicts against silent hosts, and carries them out. */
@@ -46,7 +52,7 @@ export class Bench {
     this.#hasWarned = tooMany
     for (const host of lost) {
       if (host.hostId === lease.hostId || lease.fenced) continue
-      if (!(await passVerdict({ store }, host))) continue
+      if (!(await passVerdict({ store, now }, { ...host, reason: silentOf(host) }))) continue
       metrics.noteVerdict()
       log.error({ host_id: host.hostId, silent_ms: Math.round(host.silentMs) }, 'a host is lost')
     }

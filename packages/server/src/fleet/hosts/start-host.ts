@@ -2,6 +2,7 @@ import { makeFirstHost, type NewHost, newHostRow, ownedTables } from '../../foun
 import { aloneWithService } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
+import { recordHostJoined, recordHostState } from '../../tenancy/events/record-host-event.ts'
 import { HostLease, type LeaseClocks } from '../lease/host-lease.ts'
 import { hostProtocol } from '../peers/protocol-range.ts'
 import { hostLostCode } from './host-lost.ts'
@@ -51,12 +52,16 @@ async function ownRow(store: Store, host: StartingHost): Promise<HostRow> {
   await store.change(aloneWithService, async (changes) => {
     const others = await changes.selectFrom('hosts').select('host_id').limit(1).execute()
     if (others.length === 0) await makeFirstHost(changes, host)
-    else
-      await changes
+    else {
+      const inserted = await changes
         .insertInto('hosts')
         .values({ ...newHostRow(host), state: 'joining' })
         .onConflict((conflict) => conflict.column('host_id').doNothing())
-        .execute()
+        .returning('host_id')
+        .executeTakeFirst()
+      if (inserted === undefined) return
+    }
+    await recordHostJoined(changes, host, { trust: 'entry' })
   })
   const made = await find()
   if (made === undefined) throw new Error(`the row of the host ${host.hostId} was removed while it started`)
@@ -101,6 +106,8 @@ async function begin(
       .where('state', '=', 'paused')
       .where('state_reason_json', 'like', `{"code":"${hostLostCode}"%`)
       .execute()
+    const reason = { code: 'started', message: 'Its service started.' }
+    await recordHostState(changes, { hostId, at: now() }, { from: before.state, to: 'joining', reason })
     return true
   })
 }

@@ -5,8 +5,12 @@ import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Queries, Store } from '../../foundation/store/open-store.ts'
 import type { HostRow, SnapshotRow } from '../../foundation/store/tables.ts'
 import { failSnapshot, markLacking } from '../../runtimes/snapshots/snapshot-rows.ts'
+import { type HostReason, recordHostState } from '../../tenancy/events/record-host-event.ts'
 import { buildLost, filesLost, snapshotLost } from './host-lost.ts'
 import { batchRows, judgeRuntimes } from './judge-runtimes.ts'
+
+/** The reason of a host that an operator has declared lost. */
+export const declaredLost: HostReason = { code: 'declared_lost', message: 'An operator has declared it lost.' }
 
 /** The parts of a service that a verdict needs. */
 export interface VerdictParts {
@@ -17,6 +21,14 @@ export interface VerdictParts {
 /** A host with the epoch of a verdict: its rows of earlier epochs are judged. */
 export type JudgedHost = Pick<HostRow, 'host_id' | 'epoch' | 'state'>
 
+/** A verdict: the epoch and the beat of the host that were seen, and why it is lost. */
+interface Verdict {
+  readonly hostId: string
+  readonly epoch: number
+  readonly beat: number | null
+  readonly reason: HostReason
+}
+
 /**
  * Says that a host is lost, if its epoch and its beat are still those that were seen. From then on
  * no beat of that epoch succeeds, so the host can never believe again that it holds its lease.
@@ -24,10 +36,11 @@ export type JudgedHost = Pick<HostRow, 'host_id' | 'epoch' | 'state'>
  * the host is lost whatever it sends.
  */
 export async function passVerdict(
-  { store }: Pick<VerdictParts, 'store'>,
-  { hostId, epoch, beat }: { readonly hostId: string; readonly epoch: number; readonly beat: number | null },
+  { store, now }: VerdictParts,
+  { hostId, epoch, beat, reason }: Verdict,
 ): Promise<boolean> {
-  const row = await store.change(aloneWithRow, async (changes) => {
+  return store.change(aloneWithRow, async (changes) => {
+    const before = await changes.selectFrom('hosts').select('state').where('host_id', '=', hostId).executeTakeFirst()
     const known = changes
       .updateTable('hosts')
       .set({ state: 'lost', epoch: epoch + 1 })
@@ -35,9 +48,11 @@ export async function passVerdict(
       .where('epoch', '=', epoch)
       .where('state', 'not in', judgedStates)
       .returning('host_id')
-    return (beat === null ? known : known.where('beat', '=', beat)).executeTakeFirst()
+    const row = await (beat === null ? known : known.where('beat', '=', beat)).executeTakeFirst()
+    if (row === undefined || before === undefined) return false
+    await recordHostState(changes, { hostId, at: now() }, { from: before.state, to: 'lost', reason })
+    return true
   })
-  return row !== undefined
 }
 
 /**

@@ -22,6 +22,7 @@ export interface ClusterParts {
   readonly settings: KubernetesConfig
   readonly role: FleetConfig['role']
   readonly store: Store
+  readonly now: () => number
   readonly hosts: Pick<SeenHosts, 'rows' | 'opinion'>
   readonly duties: Duties
   readonly hostId: string

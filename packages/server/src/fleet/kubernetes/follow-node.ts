@@ -4,6 +4,7 @@ import type { Log } from '../../foundation/log.ts'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Store } from '../../foundation/store/open-store.ts'
 import type { HostRow } from '../../foundation/store/tables.ts'
+import { recordHostWish } from '../../tenancy/events/record-host-event.ts'
 import type { KubernetesApi } from './kubernetes-api.ts'
 import { type NodeFacts, nodeOfEvent } from './node-facts.ts'
 import { readNode } from './read-node.ts'
@@ -18,9 +19,13 @@ const retryMs = 5_000
  */
 const watchMs = 120_000
 
+/** The reason of a host that is wanted as its Node is. */
+const followsNode = { code: 'follows_node', message: 'The host follows its Node.' }
+
 /** The parts by which hosts follow their Nodes. */
 export interface FollowParts {
   readonly store: Store
+  readonly now: () => number
   readonly settings: Pick<KubernetesConfig, 'drainOnCordon'>
   readonly log: Log
 }
@@ -81,7 +86,7 @@ async function followOwn(host: FollowedHost, node: NodeFacts): Promise<void> {
  * is: the next look follows.
  */
 export async function follow(
-  { store, settings, log }: FollowParts,
+  { store, now, settings, log }: FollowParts,
   row: Pick<HostRow, 'host_id' | 'wanted' | 'follows_node'>,
   node: NodeFacts,
 ): Promise<void> {
@@ -89,16 +94,19 @@ export async function follow(
   const before = { wanted: row.wanted, isFollowing: row.follows_node === 1 }
   const next = wishesAfter(before, { isCordoned: node.isCordoned, drainOnCordon })
   if (next.wanted === before.wanted && next.isFollowing === before.isFollowing) return
-  const changed = await store.change(aloneWithRow, (changes) =>
-    changes
+  const { wanted } = next
+  const changed = await store.change(aloneWithRow, async (changes) => {
+    const stored = await changes
       .updateTable('hosts')
-      .set({ wanted: next.wanted, follows_node: next.isFollowing ? 1 : 0 })
+      .set({ wanted, follows_node: next.isFollowing ? 1 : 0 })
       .where('host_id', '=', row.host_id)
       .where('wanted', '=', row.wanted)
       .where('follows_node', '=', row.follows_node)
       .returning('host_id')
-      .executeTakeFirst(),
-  )
-  if (changed !== undefined)
-    log.info({ host_id: row.host_id, node: node.name, wanted: next.wanted }, 'a host follows its Node')
+      .executeTakeFirst()
+    if (stored !== undefined && wanted !== row.wanted)
+      await recordHostWish(changes, { hostId: row.host_id, at: now() }, { wanted, reason: followsNode })
+    return stored
+  })
+  if (changed !== undefined) log.info({ host_id: row.host_id, node: node.name, wanted }, 'a host follows its Node')
 }

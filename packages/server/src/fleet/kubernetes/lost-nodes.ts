@@ -14,6 +14,7 @@ const lookMs = 5_000
 
 interface LostNodesOptions {
   readonly store: Store
+  readonly now: () => number
   readonly api: KubernetesApi
   readonly hosts: Pick<SeenHosts, 'rows' | 'opinion'>
   readonly duties: Duties
@@ -33,14 +34,19 @@ export async function judgeLostNodes(options: LostNodesOptions, closing: AbortSi
 }
 
 /** Looks once at the Nodes of the suspect hosts. A beat since then prevents the verdict. */
-export async function judgeOnce({ store, api, hosts, duties, log }: LostNodesOptions): Promise<void> {
+export async function judgeOnce({ store, now, api, hosts, duties, log }: LostNodesOptions): Promise<void> {
   if (!duties.holds('judge')) return
   for (const suspect of hosts.opinion.suspects) {
     const row = hosts.rows.find(({ host_id }) => host_id === suspect.hostId)
     if (row === undefined || isJudged(row)) continue
     const why = await whyLost(api, row)
     if (why === null) continue
-    if (await passVerdict({ store }, suspect))
+    if (
+      await passVerdict(
+        { store, now },
+        { ...suspect, reason: { code: 'node_lost', message: `The host is lost, because ${why}.` } },
+      )
+    )
       log.error({ host_id: suspect.hostId, node: row.node, why }, 'a host is lost, as its Node is')
   }
 }

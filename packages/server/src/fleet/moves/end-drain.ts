@@ -1,6 +1,10 @@
 import type { ArtifactRef } from '@holt/engine'
 import { aloneWithRow } from '../../foundation/store/alone.ts'
 import type { Runtimes } from '../../runtimes/runtimes.ts'
+import { recordHostState } from '../../tenancy/events/record-host-event.ts'
+
+/** The reason of a host whose drain has ended. */
+const isEmpty = { code: 'drained', message: 'It is empty.' }
 
 /** The time limit for the upload of the artifacts that are left, in milliseconds. */
 const storeTimeoutMs = 3_600_000
@@ -57,10 +61,10 @@ export async function findLeft({ store, thisHost, artifacts, closing }: Runtimes
 }
 
 /** Ends the drain of this host, which is empty: it stays cordoned. */
-export async function endDrain({ store, thisHost, log }: Runtimes): Promise<void> {
+export async function endDrain({ store, thisHost, log, now }: Runtimes): Promise<void> {
   const { hostId, epoch } = thisHost
-  const ended = await store.change(aloneWithRow, (changes) =>
-    changes
+  const ended = await store.change(aloneWithRow, async (changes) => {
+    const row = await changes
       .updateTable('hosts')
       .set({ state: 'cordoned', wanted: 'cordoned', drain_until: null })
       .where('host_id', '=', hostId)
@@ -68,7 +72,10 @@ export async function endDrain({ store, thisHost, log }: Runtimes): Promise<void
       .where('state', '=', 'draining')
       .where('wanted', '=', 'draining')
       .returning('host_id')
-      .executeTakeFirst(),
-  )
+      .executeTakeFirst()
+    if (row !== undefined)
+      await recordHostState(changes, { hostId, at: now() }, { from: 'draining', to: 'cordoned', reason: isEmpty })
+    return row
+  })
   if (ended !== undefined) log.info({ host_id: hostId }, 'this host is empty')
 }

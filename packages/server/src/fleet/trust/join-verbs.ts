@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Foundation } from '../../foundation/foundation.ts'
 import { newHostRow } from '../../foundation/host/host-row.ts'
 import type { Changes } from '../../foundation/store/open-store.ts'
+import { recordHostJoined } from '../../tenancy/events/record-host-event.ts'
 import { isSameAddress } from '../peers/check-peer.ts'
 import { signWorkerCertificate } from '../peers/host-certificate.ts'
 import { splitAddress } from '../peers/peer-directory.ts'
@@ -91,6 +92,7 @@ async function admitHost(
       .insertInto('hosts')
       .values({ ...made, state: 'joining', address, trust: 'worker', public_key: publicKey })
       .execute()
+    await recordHostJoined(changes, { hostId, at: now }, { trust: 'worker' })
     return
   }
   if (row.trust !== 'worker' || row.public_key !== publicKey)

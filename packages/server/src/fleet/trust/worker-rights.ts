@@ -41,6 +41,12 @@ const seenTemplates = `${served} OR project_id = '${systemProjectId}'`
 const madeTemplates = `project_id IN (SELECT holt_worker_projects())
   AND (project_id <> '${systemProjectId}' OR ${makesBaseTemplates})`
 
+/** The log of Holt's own project, which has the events of hosts. */
+const ofHosts = `project_id = '${systemProjectId}'`
+
+/** An event of the worker's own host. */
+const ownHostEvent = `(${ofHosts} AND subject_id = (SELECT holt_worker_host()) AND type LIKE 'host.%')`
+
 /** The sealed keys of the authorities of its runtimes, and of snapshots that it takes. */
 const ownAuthorities = `purpose = '${caPurpose}' AND (owner_id, project_id) IN (
   SELECT own.runtime_id, own.project_id FROM runtimes AS own WHERE own.host_id = holt_worker_host()
@@ -187,11 +193,11 @@ export const workerRights: RightsByTable = {
     delete: { rows: own },
   },
 
-  events: { insert: { columns: 'all', rows: served } },
+  events: { insert: { columns: 'all', rows: `${served} OR ${ownHostEvent}` } },
   log_positions: {
     select: { columns: 'all', rows: all },
-    insert: { columns: 'all', rows: served },
-    update: { columns: ['last'], rows: served },
+    insert: { columns: 'all', rows: `${served} OR ${ofHosts}` },
+    update: { columns: ['last'], rows: `${served} OR ${ofHosts}` },
   },
   // The worker completes its entries. A change that finds its row by the id has to see the new row.
   audit: {

@@ -1,4 +1,4 @@
-import { type Event, type EventType, type IdKind, idPrefixes } from '@holt/protocol'
+import { type Event, type EventType, type HostEventType, type IdKind, idPrefixes } from '@holt/protocol'
 import { sql } from 'kysely'
 import type { EventRow } from '../../foundation/store/event-tables.ts'
 import { moment } from '../../foundation/store/moment.ts'
@@ -9,7 +9,7 @@ import { yieldEventLoop } from '../../foundation/store/read-one-by-one.ts'
 export interface EventFilter {
   readonly projectId: string
   /** Absent: all types. */
-  readonly types?: readonly EventType[] | undefined
+  readonly types?: readonly (EventType | HostEventType)[] | undefined
   readonly subjectId?: string | undefined
 }
 

@@ -1,4 +1,4 @@
-import { type EventType, makeId } from '@holt/protocol'
+import { type EventType, type HostEventType, makeId } from '@holt/protocol'
 import { entryFor, noteSubject, writeEntry } from '../../foundation/request/audit-entry.ts'
 import { actingRequest } from '../../foundation/request/request-context.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
@@ -7,7 +7,7 @@ import type { Changes } from '../../foundation/store/open-store.ts'
 /** An event of a thing of a project. */
 export interface NewEvent {
   readonly projectId: string
-  readonly type: EventType
+  readonly type: EventType | HostEventType
   readonly subjectId: string
   /**
    * The public data, without secrets: readers of the project's events see it, and webhooks send it.
@@ -26,6 +26,8 @@ export async function recordEvent(changes: Changes, event: NewEvent): Promise<vo
   const { projectId, subjectId } = event
   const acting = actingRequest()
   const isForeign = acting !== null && acting.projectId !== projectId
+  // Operators alone read the log of Holt's own project.
+  const hidesKey = isForeign && projectId !== systemProjectId
   const { last } = await changes
     .insertInto('log_positions')
     .values({ project_id: projectId, last: 1, removed: 0 })
@@ -41,10 +43,10 @@ export async function recordEvent(changes: Changes, event: NewEvent): Promise<vo
       project_id: projectId,
       type: event.type,
       subject_id: subjectId,
-      data_json: JSON.stringify(isForeign ? withoutKey(event.data) : event.data),
+      data_json: JSON.stringify(hidesKey ? withoutKey(event.data) : event.data),
       at: event.at,
       cursor: Number(last),
-      key_id: isForeign ? null : (acting?.keyId ?? null),
+      key_id: hidesKey ? null : (acting?.keyId ?? null),
     })
     .execute()
   changes.projectsWithEvents.add(projectId)

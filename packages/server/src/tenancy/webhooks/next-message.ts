@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { typesMatching } from '@holt/protocol'
+import { eventTypes, typesMatching } from '@holt/protocol'
 import type { DeliveryRow, EventRow, WebhookRow } from '../../foundation/store/event-tables.ts'
 import type { Queries } from '../../foundation/store/open-store.ts'
 import { type EventFilter, eventsAfter, logPosition, presentEvent, reachAfter } from '../events/read-events.ts'
@@ -37,7 +37,7 @@ export async function nextMessage(service: Tenancy, row: WebhookRow, looked: num
       { webhook_id: row.webhook_id, events: removed - Number(row.cursor) },
       'events were too old to send',
     )
-  const filter = { projectId: row.project_id, types: types.length === 0 ? undefined : typesMatching(types) }
+  const filter = { projectId: row.project_id, types: types.length === 0 ? undefined : typesMatching(types, eventTypes) }
   const event = await firstAfter(store.db, filter, { from, last })
   if (event === undefined) return { type: 'none', dueAt, looked: Math.max(from, last) }
   // An event must be durable first, because a receiver cannot forget it after a power loss.

@@ -37,7 +37,15 @@ async function startListening() {
   onTestFinished(() => rm(dir, { recursive: true }))
   const ca = await writeCertificate(dir)
   const { log } = keepingLog()
-  const listener = await listenForEvictions({ store, api: cluster.api, log, dir, namespace: 'holt', port: 0 })
+  const listener = await listenForEvictions({
+    store,
+    now: Date.now,
+    api: cluster.api,
+    log,
+    dir,
+    namespace: 'holt',
+    port: 0,
+  })
   onTestFinished(() => listener.close())
   const wanted = async () => (await hostRow(store, host)).wanted
   return { listener, cluster, dir, ca, want, wanted }

@@ -32,6 +32,7 @@ async function startFollowed(settings: Partial<ClusterParts['settings']> = {}): 
     api: cluster.api,
     settings: { node: 'one', drainOnCordon: false, guardImage: null, evictionsDir: null, ...settings },
     store,
+    now: Date.now,
     hosts: { rows: [], opinion: { suspects: [], lost: [], tooMany: false } },
     duties: { holds: () => false },
     hostId: host.hostId,

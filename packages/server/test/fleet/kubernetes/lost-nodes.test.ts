@@ -23,6 +23,7 @@ async function judge({ store, host, cluster }: Awaited<ReturnType<typeof startSi
   const suspect = { hostId: row.host_id, epoch: row.epoch, beat: row.beat, silentMs: 20_000 }
   await judgeOnce({
     store,
+    now: Date.now,
     api: cluster.api,
     hosts: { rows: [row], opinion: { suspects: [suspect], lost: [], tooMany: false } },
     duties: { holds: () => isJudge },

@@ -269,6 +269,11 @@ describe.skipIf(!hasPostgres())('the role of a worker', () => {
     expect(await attack(event(projectId))).toEqual([])
     expect(await attack(event(foreignProject))).toBe(forbidden)
     expect(await attack('SELECT data_json FROM events')).toBe(forbidden)
+    const ofHost = (type: string, subject: string) =>
+      event(systemProjectId).replace("'runtime.running', 'rt'", `'${type}', '${subject}'`)
+    expect(await attack(ofHost('host.ready', mine))).toEqual([])
+    expect(await attack(ofHost('runtime.running', mine))).toBe(forbidden)
+    expect(await attack(ofHost('host.lost', other))).toBe(forbidden)
     await owner(`INSERT INTO log_positions VALUES ('${foreignProject}', 7, 0)`)
     await attack('UPDATE log_positions SET last = 0')
     expect(await owner('SELECT last FROM log_positions')).toEqual([{ last: 7 }])

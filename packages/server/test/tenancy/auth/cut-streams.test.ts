@@ -67,6 +67,7 @@ async function openings(server: PortServer, buildId: string): Promise<Readonly<R
     uploadContext: { method: 'POST', path: '/v1/agents/template/context', isUpload: true },
     readNetworkLog: { path: `${runtime}/network/log?follow=true` },
     listEvents: { path: '/v1/agents/event?follow=true' },
+    listHostEvents: { path: '/v1/agents/host/event?follow=true' },
     readRuntimeEvents: { path: `${runtime}/events?follow=true` },
     'a visit to a port': { path: `${server.port(3000)}/proxy/` },
     'an upload to a port': { method: 'PUT', path: `${server.port(3000)}/proxy/`, isUpload: true },
@@ -177,7 +178,7 @@ test.each<[string, (of: Ending) => unknown]>([
   }
   const { server, ways } = await start({ now: () => now })
   const makeKey = async () => {
-    const json = { name: 'short', scopes: ['admin'], expires_at: new Date(now + 60_000).toISOString() }
+    const json = { name: 'short', scopes: ['admin', 'operator'], expires_at: new Date(now + 60_000).toISOString() }
     return (await server.ask('POST', keys, { json })).json
   }
   const ended: Record<string, Ended | null> = {}
