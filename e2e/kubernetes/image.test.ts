@@ -33,6 +33,17 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
+/** Returns the files in which the Debian packages of two builds differ, but for their sums. */
+async function differences(one: string, other: string): Promise<readonly string[]> {
+  const dir = await emptyDir()
+  for (const [name, out] of Object.entries({ one, other }))
+    expect((await run('sh', ['-c', `dpkg-deb -R ${out}/holt_*.deb ${dir}/${name}`])).code).toBe(0)
+  const { out } = await run('diff', ['--recursive', '--brief', '--exclude=md5sums', `${dir}/one`, `${dir}/other`])
+  return [...out.matchAll(/^Files \S*\/one\/(\S+) and .* differ$|^(Only in .*)$/gm)].map(
+    ([, changed, alone]) => changed ?? alone ?? '',
+  )
+}
+
 /** Runs the commands of the page. Its registry is another one, and `skopeo` a script for no TLS. */
 async function buildAsPrinted(registry: string): Promise<void> {
   const page = await readFile(join(repository, 'docs/kubernetes.md'), 'utf8')
@@ -50,7 +61,7 @@ async function buildAsPrinted(registry: string): Promise<void> {
 }
 
 test.skipIf(testLength() !== 'long' || !existsSync(busybox))(
-  'the image is built and pushed as the page prints it, and a second build gives the same bytes',
+  'the image is built and pushed as the page prints it, and a second build differs in runsc alone',
   { timeout: 2 * buildMs },
   async () => {
     await using registry = await startLabRegistry('127.0.0.1', busybox)
@@ -59,7 +70,8 @@ test.skipIf(testLength() !== 'long' || !existsSync(busybox))(
       headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
     })
     expect(status).toBe(200)
-    const first = await digestsIn(join(repository, 'dist/image'))
+    const own = join(repository, 'dist/image')
+    const first = await digestsIn(own)
     expect(Object.keys(first)).toEqual([
       expect.stringMatching(/^holt-.*-image-.*\.cdx\.json$/),
       expect.stringMatching(/^holt-.*-image-.*\.tar$/),
@@ -68,6 +80,9 @@ test.skipIf(testLength() !== 'long' || !existsSync(busybox))(
     const out = await emptyDir()
     const again = await run(join(repository, 'deploy/image/build'), ['--out', out], { timeoutMs: buildMs })
     expect([again.code, again.out]).toEqual([0, expect.stringContaining('.tar')])
-    expect(await digestsIn(out)).toEqual(first)
+    const [bill = ''] = Object.keys(first)
+    expect((await digestsIn(out))[bill]).toBe(first[bill])
+    // The filters of runsc have another order and the id of a process (LIMITATIONS.md).
+    expect(await differences(own, out)).toEqual(['usr/lib/holt/lib/runsc'])
   },
 )
