@@ -4,6 +4,7 @@ import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { currentRequest } from '../../foundation/request/request-context.ts'
 import { connectionFacts } from '../../foundation/request/vouch.ts'
+import { apiAnswerHeaders } from '../../foundation/wire/api-answer-headers.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
 import type { RequestEnd } from '../../foundation/wire/request-end.ts'
@@ -77,6 +78,7 @@ export async function forwardTo(
   }
   const status = await forwarder.forward({
     ...{ owned, request: raw, response, target: raw.url ?? '/', headers: endToEndHeaders(raw, hides) },
+    answerHeaders: apiAnswerHeaders,
     ...(body === undefined ? {} : { body }),
     vouch: {
       requestId: request.id,

@@ -3,6 +3,7 @@ import type { Api } from '../../api/api.ts'
 import type { OpenEntry } from '../../foundation/request/audit-entry.ts'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { connectionFacts } from '../../foundation/request/vouch.ts'
+import { apiAnswerHeaders } from '../../foundation/wire/api-answer-headers.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
 import { isCredentialHeader, isFleetHeader } from '../../tenancy/auth/credential-headers.ts'
@@ -46,6 +47,7 @@ export async function forwardControl(
   }
   const status = await forwarder.forward({
     ...{ owned, request, response, target: request.url ?? '/', headers: endToEndHeaders(request, hides) },
+    answerHeaders: apiAnswerHeaders,
     ...(body === undefined ? {} : { body }),
     vouch: {
       requestId,

@@ -3,6 +3,7 @@ import { HoltError } from '@holt/protocol'
 import type { Api } from '../../api/api.ts'
 import { connectionFacts } from '../../foundation/request/vouch.ts'
 import type { RuntimeRow } from '../../foundation/store/tables.ts'
+import { apiAnswerHeaders } from '../../foundation/wire/api-answer-headers.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwarder, Owned } from '../../foundation/wire/forwarder.ts'
 import { isCredentialHeader, isFleetHeader } from '../../tenancy/auth/credential-headers.ts'
@@ -28,6 +29,7 @@ export async function forwardEnvd(service: Api, forwarder: Forwarder, entered: E
   }
   const status = await forwarder.forward({
     ...{ owned, request, response, target: request.url ?? '/', headers: endToEndHeaders(request, hides) },
+    answerHeaders: apiAnswerHeaders,
     vouch: {
       requestId,
       ...connectionFacts(request),

@@ -4,7 +4,6 @@ import { type ErrorCode, errorCatalogue, HoltError } from '@holt/protocol'
 import { movedHeader } from '../../foundation/errors/moved-header.ts'
 import type { Log } from '../../foundation/log.ts'
 import { ClientGone } from '../../foundation/wire/client-gone.ts'
-import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import {
   type Forwardable,
   type ForwardedRequest,
@@ -115,7 +114,8 @@ export class OwnerForwarder implements Forwarder {
           noteHead()
           this.#options.metrics.noteAnswer((performance.now() - begunAt) / 1000)
           if (forwarded.owned.type === 'host') await throwRefusal(answer)
-          await sendOwnerAnswer(answer, { request, response, added: forwarded.beforeAnswer() })
+          const headers = forwarded.answerHeaders(answer)
+          await sendOwnerAnswer(answer, { request, response, headers, added: forwarded.beforeAnswer() })
           finish(connection)
           return answer.statusCode ?? 0
         },
@@ -236,7 +236,7 @@ export class OwnerForwarder implements Forwarder {
     connection: PeerConnection,
     { forwarded, signal, noteHead }: { forwarded: ForwardedUpgrade; signal: AbortSignal; noteHead: () => void },
   ): Promise<number> {
-    const { request, socket, head, upgrade } = forwarded
+    const { request, socket, head, upgrade, answerHeaders } = forwarded
     const outgoing = beginRequest(connection, forwarded, upgrade)
     const agreed = new Promise<{ answer: IncomingMessage; first: Buffer }>((resolve) =>
       outgoing.once('upgrade', (answer, _, first) => resolve({ answer, first })),
@@ -250,11 +250,11 @@ export class OwnerForwarder implements Forwarder {
       response.shouldKeepAlive = false
       response.assignSocket(socket as Socket)
       response.once('finish', () => socket.end())
-      await sendOwnerAnswer(outcome, { request, response, added: {} })
+      await sendOwnerAnswer(outcome, { request, response, headers: answerHeaders(outcome), added: {} })
       finish(connection)
       return outcome.statusCode ?? 0
     }
-    socket.write(switchingHead(outcome.answer, endToEndHeaders(outcome.answer), upgrade), 'latin1')
+    socket.write(switchingHead(outcome.answer, answerHeaders(outcome.answer), upgrade), 'latin1')
     if (outcome.first.length > 0) socket.write(outcome.first)
     if (head.length > 0) connection.write(head)
     join(socket, connection)

@@ -27,6 +27,11 @@ export interface Forwardable {
    * The client's headers for the owner, without credentials and without those of one connection.
    */
   readonly headers: RawHeaders
+  /**
+   * Returns the headers of the owner's answer for the client. The owner may be a worker in a
+   * stranger's hands.
+   */
+  readonly answerHeaders: (answer: IncomingMessage) => RawHeaders
   /** The facts about the client. The forwarder adds the id of this host. */
   readonly vouch: Omit<Vouch, 'entryHostId'>
   /** The `traceparent` of the request's span. Null: nothing is traced here. */

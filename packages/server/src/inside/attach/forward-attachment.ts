@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { attachProtocol, isIdParam, routes } from '@holt/protocol'
 import type { Caller } from '../../foundation/request/caller.ts'
 import { connectionFacts } from '../../foundation/request/vouch.ts'
+import { apiAnswerHeaders } from '../../foundation/wire/api-answer-headers.ts'
 import { breakOff } from '../../foundation/wire/break-off.ts'
 import { endToEndHeaders } from '../../foundation/wire/end-to-end-headers.ts'
 import type { Forwarder } from '../../foundation/wire/forwarder.ts'
@@ -41,6 +42,7 @@ export async function forwardAttachment(
     request,
     target: request.url ?? '/',
     headers: offered.includes(attachProtocol) ? [...headers, 'Sec-WebSocket-Protocol', attachProtocol] : headers,
+    answerHeaders: apiAnswerHeaders,
     vouch: {
       requestId,
       ...connectionFacts(request),

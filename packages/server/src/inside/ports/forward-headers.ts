@@ -33,6 +33,8 @@ const policiesOfOrigin = [
  */
 const sandboxPolicy = 'sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts'
 
+const policyName = /^content-security-policy$/i
+
 /**
  * The fields that are not allowed in trailers (RFC 9110, 6.5.1): framing, routing, authentication
  * and fields that are read before the content.
@@ -111,7 +113,8 @@ export function requestHeaders(
 
 /**
  * Returns the headers for a client, without hop-by-hop fields. In the path form, headers that
- * affect other paths are removed, and pages get an opaque origin.
+ * affect other paths are removed, and pages get an opaque origin. The owner of the runtime and the
+ * host that the client has asked both do this. The second time changes nothing.
  */
 export function responseHeaders(answer: IncomingMessage, target: PortTarget): RawHeaders {
   const dropped = new Set<string>([...hopByHop, ...connectionOptions(answer)])
@@ -125,7 +128,9 @@ export function responseHeaders(answer: IncomingMessage, target: PortTarget): Ra
     }
     return [name, lower === 'location' ? confinedLocation(value, target) : value]
   })
-  return target.form === 'host' ? passed : [...passed, 'Content-Security-Policy', sandboxPolicy]
+  if (target.form === 'host') return passed
+  const isSandboxed = headerPairs(passed).some(([name, value]) => policyName.test(name) && value === sandboxPolicy)
+  return isSandboxed ? passed : [...passed, 'Content-Security-Policy', sandboxPolicy]
 }
 
 /** Returns the trailers that can be forwarded. */
@@ -179,12 +184,17 @@ function confinedCookie(cookie: string, { prefix }: PortTarget): string | null {
       ?.split('=', 2)[1]
       ?.trim() ?? '/'
   const others = kept.filter((attribute) => nameOf(attribute) !== 'path')
-  return [pair, ...others, `Path=${prefix}${path.startsWith('/') ? path : '/'}`].join('; ')
+  return [pair, ...others, `Path=${below(path.startsWith('/') ? path : '/', prefix)}`].join('; ')
 }
 
 /** Moves a redirect to an absolute path of the program below the port's path, in the path form. */
 function confinedLocation(location: string, { prefix }: PortTarget): string {
-  return prefix !== '' && /^\/(?![/\\])/.test(location) ? prefix + location : location
+  return prefix !== '' && /^\/(?![/\\])/.test(location) ? below(location, prefix) : location
+}
+
+/** Returns a path below a prefix. A program that knows its prefix has written it itself. */
+function below(path: string, prefix: string): string {
+  return path === prefix || path.startsWith(`${prefix}/`) ? path : prefix + path
 }
 
 function isSound(name: string, value: string): boolean {

@@ -10,7 +10,7 @@ import { settingOf } from '../../runtimes/state/port-settings.ts'
 import { isFleetHeader } from '../../tenancy/auth/credential-headers.ts'
 import type { Inside } from '../inside.ts'
 import type { PortWay } from './enter-port.ts'
-import { wantsTrailers } from './forward-headers.ts'
+import { responseHeaders, wantsTrailers } from './forward-headers.ts'
 import { foreignCookies, isApiKey } from './port-credentials.ts'
 import { type AdmittedVisit, redirection, schemeOf } from './port-redirection.ts'
 
@@ -97,6 +97,7 @@ function forwardableOf(
     request,
     target: target.prefix + credentials.path,
     headers: visitHeaders(request, hides),
+    answerHeaders: (answer) => responseHeaders(answer, target),
     vouch: {
       requestId,
       ...connectionFacts(request),

@@ -7,6 +7,7 @@ import { hasPostgres } from '../../support/postgres-cluster.ts'
 import { readItems } from '../../support/read-items.ts'
 import { messages, onlyTo, receiveWebhooks } from '../../support/receive-webhooks.ts'
 import { startHosts } from '../../support/start-hosts.ts'
+import type { TestServer } from '../../support/start-test-server.ts'
 
 const path = '/v1/agents/runtime'
 
@@ -72,6 +73,26 @@ describe.skipIf(!hasPostgres())('hosts that share a PostgreSQL', () => {
     const answer = await visit({ headers: { [portTokenHeader]: json.token } })
     expect([answer.status, await answer.text()]).toEqual([200, 'from inside'])
     expect((await visit({})).status).toBe(401)
+  })
+
+  test('a page at a port has the same headers at every host', async () => {
+    const { hosts } = await startHosts(2)
+    const [one, two] = hosts as [TestHost, TestHost]
+    const id = await one.server.makeRuntime()
+    const program = createServer((_, response) => {
+      response.writeHead(302, { location: '/next', 'set-cookie': ['mine=1; Path=/a', 'more=2'], 'x-mine': 'y' }).end()
+    })
+    one.engine.guest(id)?.ports.listen(3000, (connection) => void program.emit('connection', connection))
+    const visit = async ({ server: { url, adminKey } }: TestServer) => {
+      const headers = { authorization: `Bearer ${adminKey}` }
+      const options = { headers, redirect: 'manual' } as const
+      const answer = await fetch(`${url}${path}/${id}/ports/3000/proxy/`, options)
+      const ofMessage = new Set(['connection', 'date', 'keep-alive', 'transfer-encoding'])
+      return [...answer.headers].filter(([name]) => !ofMessage.has(name))
+    }
+    const here = await visit(one.server)
+    expect(here).toContainEqual(['location', `${path}/${id}/ports/3000/proxy/next`])
+    expect(await visit(two.server)).toEqual(here)
   })
 
   test('a policy that is replaced at one host is in force at the others', async () => {
