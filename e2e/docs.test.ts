@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort, shareOf } from '@holt/testkit'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { blocksOf, docPages } from './support/doc-blocks.ts'
 import { service } from './support/facts.ts'
-import { mainFile, nodeBinary, repository, serviceEnvironment } from './support/service-process.ts'
+import { nodeBinary, repository, serviceEnvironment } from './support/service-process.ts'
+import { takeTemplates } from './support/take-templates.ts'
 
 /** Much longer than the blocks of a page take. */
 const pageTimeoutMs = 240_000
@@ -80,19 +81,8 @@ class Installation {
     // Pages are read in a clone. Files that a block writes stay out of this one.
     for (const name of await readdir(repository))
       if (!name.startsWith('.')) await symlink(join(repository, name), join(work, name))
-    await made.#takeTemplate(state)
+    await made.run(takeTemplates(state, join(dir, 'store.jsonl')))
     return made
-  }
-
-  /** Takes over the base template, which takes minutes to make. */
-  async #takeTemplate(state: string): Promise<void> {
-    const holtd = `${nodeBinary()} ${mainFile}`
-    const dump = join(this.#dir, 'store.jsonl')
-    await this.run(`HOLT_STATE_DIR=${service.stateDir} HOLT_PORT=${service.port} ${holtd} export ${dump}`)
-    for (const name of ['images', 'checkpoints', 'guests'])
-      await this.run(`cp -al ${join(service.stateDir, name)} ${state}/`)
-    await cp(join(service.stateDir, 'master-keys.json'), join(state, 'master-keys.json'))
-    await this.run(`${holtd} import ${dump}`)
   }
 
   /** Runs a script as somebody in a shell would; fails with what it wrote. */
@@ -179,10 +169,10 @@ test.each(pages)('$name gives each name to one runtime', ({ blocks }) => {
 
 test('every block of commands is found, with the reason before it', () => {
   const page =
-    '# T\n\n```sh\na\n```\n\n<!-- not run: needs luck -->\n```bash\nb\nc\n```\n\n```ts\nd\n```\n```console\ne\n```\n'
+    '# T\n\n```sh\na\n```\n\n<!-- not run: needs luck, on the moon -->\n```bash\nb\nc\n```\n\n```ts\nd\n```\n```console\ne\n```\n'
   expect(blocksOf('P.md', page)).toEqual([
-    { place: 'P.md:3', commands: 'a\n', notRun: null },
-    { place: 'P.md:8', commands: 'b\nc\n', notRun: 'needs luck' },
-    { place: 'P.md:16', commands: 'e\n', notRun: null },
+    { place: 'P.md:3', commands: 'a\n', notRun: null, machine: null },
+    { place: 'P.md:8', commands: 'b\nc\n', notRun: 'needs luck', machine: 'moon' },
+    { place: 'P.md:16', commands: 'e\n', notRun: null, machine: null },
   ])
 })

@@ -9,6 +9,8 @@ export interface DocBlock {
   readonly commands: string
   /** The reason why no test runs it, from the comment before it; null where the test runs it. */
   readonly notRun: string | null
+  /** The machine of the page that it is for, from the end of the comment; null if it names none. */
+  readonly machine: string | null
 }
 
 /** A page and its blocks, in order. */
@@ -27,14 +29,16 @@ export function docPages(): readonly DocPage[] {
 
 /**
  * A fence of commands with what stands in it, and before it perhaps a comment `<!-- not run: REASON
- * -->`.
+ * -->`. The reason may end with the machine for which the block is: `, on the MACHINE`.
  */
-const fenced = /^(?:<!-- not run: (?<reason>[^\n]+?) -->\n+)?```(?:sh|bash|console)\n(?<commands>.*?)^```$/gms
+const fenced =
+  /^(?:<!-- not run: (?<reason>[^\n]+?)(?:, on the (?<machine>\w+))? -->\n+)?```(?:sh|bash|console)\n(?<commands>.*?)^```$/gms
 
 /** Returns the blocks of commands of a page. */
 export function blocksOf(name: string, page: string): readonly DocBlock[] {
   return [...page.matchAll(fenced)].map(({ index, groups }) => {
     const line = page.slice(0, page.indexOf('```', index)).split('\n').length
-    return { place: `${name}:${line}`, commands: groups?.commands ?? '', notRun: groups?.reason ?? null }
+    const { commands = '', reason: notRun = null, machine = null } = groups ?? {}
+    return { place: `${name}:${line}`, commands, notRun, machine }
   })
 }

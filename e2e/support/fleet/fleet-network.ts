@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { freeSubnet, ip, removeTestNetwork } from '../rig/network-namespace.ts'
 
 /** A program's place in the network of a fleet. `outside` is the machine of the tests itself. */
-export type Place = 'outside' | 'database' | 'store' | `host-${number}`
+export type Place = 'outside' | 'database' | 'store' | 'balancer' | `host-${number}`
 
 /** A hardware address that no device has: what is sent to it is lost without an answer. */
 const nowhere = '02:00:00:00:00:01'
@@ -17,19 +17,27 @@ const limits = { timeout: 10_000 }
  */
 export class FleetNetwork implements AsyncDisposable {
   readonly #id = randomBytes(3).toString('hex')
-  readonly #subnet = freeSubnet()
-  readonly #places: readonly Place[]
+  /** The addresses, by place. They are of one network of 256. */
+  readonly #addresses: ReadonlyMap<Place, string>
   readonly #cuts = new Set<string>()
   /** Ways to end what makes a place lose or delay packets. */
   readonly #bad: (() => Promise<unknown>)[] = []
 
-  private constructor(places: readonly Place[]) {
-    this.#places = places
+  private constructor(addresses: ReadonlyMap<Place, string>) {
+    this.#addresses = addresses
   }
 
+  /** Makes a network that this machine reaches too, with addresses that it does not use. */
   static async make(hosts: number): Promise<FleetNetwork> {
     const names = Array.from({ length: hosts }, (_, index): Place => `host-${index + 1}`)
-    const network = new FleetNetwork(['outside', 'database', 'store', ...names])
+    const places: readonly Place[] = ['outside', 'database', 'store', ...names]
+    const subnet = freeSubnet()
+    return FleetNetwork.of(new Map(places.map((place, index) => [place, `${subnet}.${index + 1}`])))
+  }
+
+  /** Makes a network of addresses. Without the place `outside`, this machine has no part in it. */
+  static async of(addresses: ReadonlyMap<Place, string>): Promise<FleetNetwork> {
+    const network = new FleetNetwork(addresses)
     try {
       await network.#build()
       return network
@@ -41,11 +49,13 @@ export class FleetNetwork implements AsyncDisposable {
 
   /** The network, as `10.203.7.0/24`. */
   get range(): string {
-    return `${this.#subnet}.0/24`
+    return `${this.addressOf('database').replace(/\d+$/, '0')}/24`
   }
 
   addressOf(place: Place): string {
-    return `${this.#subnet}.${this.#places.indexOf(place) + 1}`
+    const address = this.#addresses.get(place)
+    if (address === undefined) throw new Error(`the network has no ${place}`)
+    return address
   }
 
   /** Returns the name of a namespace (`ip netns`). Throws for the machine of the tests. */
@@ -93,6 +103,15 @@ export class FleetNetwork implements AsyncDisposable {
     this.#bad.push(() => this.#runAt(place, 'tc', ['qdisc', 'del', ...device]))
   }
 
+  /** Takes a place from the network, as the end of its power does. */
+  async unplug(place: Place): Promise<void> {
+    await ip(...this.#at(place), 'link', 'set', this.#device(place), 'down')
+  }
+
+  async plug(place: Place): Promise<void> {
+    await ip(...this.#at(place), 'link', 'set', this.#device(place), 'up')
+  }
+
   /** Ends all cuts, losses and delays. */
   async heal(): Promise<void> {
     for (const end of this.#bad.splice(0)) await end()
@@ -104,7 +123,8 @@ export class FleetNetwork implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const place of this.#places) if (place !== 'outside') await removeTestNetwork(this.namespaceOf(place))
+    for (const place of this.#addresses.keys())
+      if (place !== 'outside') await removeTestNetwork(this.namespaceOf(place))
     // The bridge goes with its namespace, and the device of this machine with its other end.
     await removeTestNetwork(this.#bridgeNamespace)
   }
@@ -133,7 +153,7 @@ export class FleetNetwork implements AsyncDisposable {
     await ip('netns', 'add', this.#bridgeNamespace)
     await ip(...bridge, 'link', 'add', 'bridge', 'type', 'bridge')
     await ip(...bridge, 'link', 'set', 'bridge', 'up')
-    for (const [index, place] of this.#places.entries()) {
+    for (const [index, place] of [...this.#addresses.keys()].entries()) {
       const port = `port${index}`
       const device = this.#device(place)
       if (place !== 'outside') await ip('netns', 'add', this.namespaceOf(place))
