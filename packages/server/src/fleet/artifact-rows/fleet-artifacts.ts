@@ -3,6 +3,7 @@ import { failpoint } from '@holt/failpoints'
 import { HoltError } from '@holt/protocol'
 import { type Artifacts, artifactMissing } from '../../artifacts/artifacts.ts'
 import { storedArtifacts } from '../../artifacts/stored-rows.ts'
+import { unlessAborted } from '../../foundation/async/unless-aborted.ts'
 import { fromEngineError, isEngineError, isTimeout } from '../../foundation/errors/engine-errors.ts'
 import type { HostDirectory } from '../../foundation/host/host-directory.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
@@ -153,16 +154,9 @@ export class FleetArtifacts implements Artifacts {
   async #joined(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     signal.throwIfAborted()
     const running = this.#underWay.get(key) ?? this.#begin(key, work)
-    const { promise: left, reject } = Promise.withResolvers<never>()
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      await Promise.race([running, left])
-    } catch (error) {
+    await unlessAborted(running, signal).catch((error: unknown) => {
       throw meaningOf(error)
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-    }
+    })
   }
 
   #begin(key: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {

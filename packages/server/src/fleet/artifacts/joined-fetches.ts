@@ -1,3 +1,5 @@
+import { unlessAborted } from '../../foundation/async/unless-aborted.ts'
+
 /** A fetch in progress. */
 interface Fetch {
   readonly result: Promise<void>
@@ -18,13 +20,9 @@ export class JoinedFetches {
     signal.throwIfAborted()
     const fetch = this.#fetches.get(key) ?? this.#begin(key, begin)
     fetch.waiting += 1
-    const left = Promise.withResolvers<never>()
-    const leave = () => left.reject(signal.reason)
-    signal.addEventListener('abort', leave)
     try {
-      await Promise.race([fetch.result, left.promise])
+      await unlessAborted(fetch.result, signal)
     } finally {
-      signal.removeEventListener('abort', leave)
       fetch.waiting -= 1
       if (fetch.waiting === 0) {
         this.#forget(key, fetch)

@@ -1,5 +1,4 @@
 import { HoltError } from '@holt/protocol'
-import { inTime } from '../../foundation/async/in-time.ts'
 import { pause } from '../../foundation/async/pause.ts'
 import type { ChangesElsewhere, StoredChange } from '../../foundation/host/changes-elsewhere.ts'
 import { isJudged } from '../../foundation/host/host-row.ts'
@@ -32,46 +31,42 @@ export function applyElsewhere(
   peers: () => Pick<OpenPeers, 'ask'> | null,
 ): NonNullable<ChangesElsewhere['tell']> {
   return async (change) => {
-    const ofOwners = change.type === 'policy' || change.type === 'secret'
-    const limitMs = ofOwners ? ownersMs : noticedMs
-    const late = AbortSignal.timeout(limitMs)
+    const concerned = () => (isOfOwners(change) ? ownersOf(service, change) : servingHosts(service))
+    const late = AbortSignal.timeout(isOfOwners(change) ? ownersMs : noticedMs)
     const apply = async (hostId: string) => {
-      const asked = peers()?.ask(hostId, applyPath, change, late) ?? Promise.resolve(null)
-      const answered = asked.catch((err: unknown) => {
+      try {
+        const answer = (await peers()?.ask(hostId, applyPath, change, late)) ?? null
+        return answer === null ? [hostId] : []
+      } catch (err) {
         service.log.debug({ err, host_id: hostId }, 'a host did not apply a change')
-        return null
-      })
-      return (await inTime(answered, limitMs)) === null ? [hostId] : []
+        return [hostId]
+      }
     }
-    let left = await concernedBy(service, change)
+    let left = await concerned()
     while (left.length > 0) {
       left = (await Promise.all(left.map(apply))).flat()
       if (left.length === 0 || late.aborted) break
       await pause(againMs, late)
       // A verdict takes the runtimes from a host, and a runtime that ended concerns nobody.
-      const still = new Set(await concernedBy(service, change))
+      const still = new Set(await concerned())
       left = left.filter((hostId) => still.has(hostId))
     }
     if (left.length === 0) return
     const { type } = change
     service.log.warn({ host_ids: left, type }, 'hosts did not apply a stored change in time')
-    if (ofOwners) throw notInForce(change.type, left)
+    if (isOfOwners(change)) throw notInForce(type, left)
   }
 }
 
-/** Returns the other hosts that have a part of what changed in memory. */
-async function concernedBy(parts: Parts, change: StoredChange): Promise<readonly string[]> {
-  const ids = await (change.type === 'policy' || change.type === 'secret'
-    ? ownersOf(parts, change)
-    : servingHosts(parts))
-  return ids.filter((hostId) => hostId !== parts.thisHost.hostId)
+/** A change that concerns the owners of some runtimes. The others concern all hosts. */
+type ChangeOfOwners = Extract<StoredChange, { readonly type: 'policy' | 'secret' }>
+
+function isOfOwners(change: StoredChange): change is ChangeOfOwners {
+  return change.type === 'policy' || change.type === 'secret'
 }
 
-/** Returns the hosts with runtimes that have a policy or a secret. */
-async function ownersOf(
-  { store: { db } }: Parts,
-  change: Extract<StoredChange, { readonly type: 'policy' | 'secret' }>,
-): Promise<readonly string[]> {
+/** Returns the other hosts with runtimes that have a policy or a secret. */
+async function ownersOf({ store: { db }, thisHost }: Parts, change: ChangeOfOwners): Promise<readonly string[]> {
   const { projectId } = change
   // A paused runtime has no way out. It reads what is stored when it resumes.
   const withoutWay = [...endedStates, 'paused'] as const
@@ -90,12 +85,16 @@ async function ownersOf(
         .innerJoin('runtime_secrets', 'runtime_secrets.runtime_id', 'runtimes.runtime_id')
         .where('runtime_secrets.secret_id', '=', change.secretId)
         .execute())
-  return rows.flatMap(({ host_id }) => host_id ?? [])
+  return rows.flatMap(({ host_id }) => (host_id === null || host_id === thisHost.hostId ? [] : [host_id]))
 }
 
-/** Returns the hosts that serve requests, as the database has them now. */
-async function servingHosts({ store: { db } }: Parts): Promise<readonly string[]> {
-  const rows = await db.selectFrom('hosts').select(['host_id', 'state']).execute()
+/** Returns the other hosts that serve requests, as the database has them now. */
+async function servingHosts({ store: { db }, thisHost }: Parts): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('hosts')
+    .select(['host_id', 'state'])
+    .where('host_id', '!=', thisHost.hostId)
+    .execute()
   return rows.filter((row) => row.state !== 'joining' && !isJudged(row)).map(({ host_id }) => host_id)
 }
 

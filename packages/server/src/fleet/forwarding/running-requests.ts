@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { inTime } from '../../foundation/async/in-time.ts'
 import type { AskRunner, RecordState } from '../../tenancy/idempotency/record-state.ts'
 import { Unreachable } from '../peers/peer-links.ts'
 import type { PeerVerbs } from '../peers/peer-verbs.ts'
@@ -27,10 +26,8 @@ export function runningVerb(records: RecordState): PeerVerbs {
 export function askRunnerBy(peers: () => Pick<OpenPeers, 'ask'> | null): AskRunner {
   return async (hostId, { projectId, key }) => {
     const question = { projectId, key } satisfies z.infer<typeof Asked>
-    const answered = peers()?.ask(hostId, runningPath, question, AbortSignal.timeout(askTimeoutMs))
-    // A connection that is not made ends later than the time for the answer.
-    answered?.catch(() => {})
-    const answer = Running.safeParse(await inTime(answered ?? Promise.resolve(null), askTimeoutMs))
+    const told = await peers()?.ask(hostId, runningPath, question, AbortSignal.timeout(askTimeoutMs))
+    const answer = Running.safeParse(told)
     if (!answer.success) throw new Unreachable('the host did not say if it runs the request')
     return answer.data.running
   }

@@ -6,6 +6,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { connect as connectTls } from 'node:tls'
+import { unlessAborted } from '../../foundation/async/unless-aborted.ts'
 import type { HostTrust } from '../../foundation/host/host-trust.ts'
 import type { Log } from '../../foundation/log.ts'
 import { TokenBuckets } from '../../tenancy/limits/token-buckets.ts'
@@ -154,9 +155,7 @@ export class PeerLinks {
 
   /** Begins a stream, and waits for the beginning of its answer. */
   async #begin(hostId: string, kind: LinkKind, { headers, signal, onlyOf }: StreamStart): Promise<BegunStream> {
-    const host = await this.#find(hostId)
-    const line = await this.#lineTo(host, kind)
-    signal.throwIfAborted()
+    const { host, line } = await unlessAborted(this.#reach(hostId, kind), signal)
     if (onlyOf !== undefined && line.trust !== onlyOf) throw new Unreachable(`the host is no ${onlyOf}`)
     const version = String(this.#versionWith(host))
     const own = { ':scheme': 'https', ':authority': peerNameOf(hostId), [protocolHeader]: version }
@@ -190,6 +189,12 @@ export class PeerLinks {
     this.#closed = true
     for (const { line } of this.#links.values()) line.then(({ session }) => session.destroy()).catch(() => {})
     this.#links.clear()
+  }
+
+  /** Finds a host, and connects. Other streams may wait for the same connection. */
+  async #reach(hostId: string, kind: LinkKind): Promise<{ readonly host: PeerHost; readonly line: Line }> {
+    const host = await this.#find(hostId)
+    return { host, line: await this.#lineTo(host, kind) }
   }
 
   async #find(hostId: string): Promise<PeerHost> {

@@ -1,4 +1,3 @@
-import { inTime } from '../../foundation/async/in-time.ts'
 import type { Forwarder } from '../../foundation/wire/forwarder.ts'
 import type { Inside } from '../../inside/inside.ts'
 import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
@@ -69,11 +68,7 @@ export function openPlacement(
 
 async function askForOffer(links: PeerLinks, hostId: string, need: Need): Promise<OfferAnswer> {
   const signal = AbortSignal.timeout(probeTimeoutMs)
-  const answered = askPeer(links, hostId, { path: offerPath, question: need, signal })
-  // A connection that does not come to be ends later than the time for the answer.
-  answered.catch(() => {})
-  const answer = await inTime(answered, probeTimeoutMs)
-  const offer = OfferAnswer.safeParse(answer)
+  const offer = OfferAnswer.safeParse(await askPeer(links, hostId, { path: offerPath, question: need, signal }))
   if (!offer.success) throw new Unreachable('the host answered with another form of offer')
   return offer.data
 }

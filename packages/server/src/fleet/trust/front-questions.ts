@@ -1,5 +1,4 @@
 import { HoltError } from '@holt/protocol'
-import { inTime } from '../../foundation/async/in-time.ts'
 import type { Log } from '../../foundation/log.ts'
 import { RecentMap } from '../../foundation/recent-map.ts'
 import { type PeerLinks, Unreachable } from '../peers/peer-links.ts'
@@ -54,7 +53,7 @@ export class FrontQuestions {
     let last: unknown = new Unreachable('this worker knows no front that answers')
     for (const hostId of fronts) {
       try {
-        return await answered(links, { hostId, path, question, answerMs })
+        return await askPeer(links, hostId, { path, question, signal: AbortSignal.timeout(answerMs) })
       } catch (err) {
         last = err
         log.warn({ err, host_id: hostId, path, project_id: projectId }, 'a front has not answered this worker')
@@ -91,19 +90,6 @@ export class FrontQuestions {
     const first = sender !== undefined && fronts.includes(sender) ? [sender] : []
     return [...first, ...fronts.filter((hostId) => hostId !== sender)].slice(0, mostAsked)
   }
-}
-
-async function answered(
-  links: PeerLinks,
-  { hostId, path, question, answerMs }: Omit<FrontQuestion, 'projectId'> & { readonly hostId: string },
-): Promise<unknown> {
-  const signal = AbortSignal.timeout(answerMs)
-  const asked = askPeer(links, hostId, { path, question, signal }).then((answer) => ({ answer }))
-  // A connection that is not made ends later than the time for the answer.
-  asked.catch(() => {})
-  const told = await inTime(asked, answerMs)
-  if (told === null) throw new Unreachable('the front did not answer in time')
-  return told.answer
 }
 
 function unavailable(cause: unknown): HoltError {

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { inTime } from '../../foundation/async/in-time.ts'
 import type { Runtimes } from '../../runtimes/runtimes.ts'
 import type { FarUsage, UsageElsewhere } from '../../runtimes/usage/usage-watch.ts'
 import type { OpenPeers } from '../forwarding/open-peers.ts'
@@ -58,11 +57,10 @@ export function usageElsewhere(
 ): UsageElsewhere {
   return async (hostId, { projectId, ids }) => {
     const question = { projectId, ids: ids.slice(0, maxIds) } satisfies z.infer<typeof Asked>
-    const answered = peers()?.ask(hostId, usagePath, question, AbortSignal.timeout(askTimeoutMs)) ?? Promise.resolve([])
-    const told = answered.catch((err: unknown) => {
+    const asked = peers()?.ask(hostId, usagePath, question, AbortSignal.timeout(askTimeoutMs))
+    const told = await asked?.catch((err: unknown) => {
       log.debug({ err, host_id: hostId }, 'a host did not tell the use of its runtimes')
-      return []
     })
-    return Answer.safeParse(await inTime(told, askTimeoutMs)).data ?? []
+    return Answer.safeParse(told).data ?? []
   }
 }

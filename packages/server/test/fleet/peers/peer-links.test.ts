@@ -63,7 +63,8 @@ test('a host that never accepts is unreachable after a time, and its stream is r
   await expect.poll(() => connections[0]?.destroyed).toBe(true)
 })
 
-test('a host that accepts connections and says nothing is unreachable after a time', async () => {
+/** Starts a host that accepts connections and says nothing. Returns links to it. */
+async function startSilent(times?: NonNullable<Parameters<typeof linksOf>[2]>['times']) {
   const sockets: Socket[] = []
   const silent = createServer((socket) => void sockets.push(socket.on('error', () => {})))
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -74,9 +75,23 @@ test('a host that accepts connections and says nothing is unreachable after a ti
   const directory = new TestDirectory()
   const hostId = makeId('host')
   directory.put(hostId, (silent.address() as { port: number }).port)
-  const links = await linksOf(await newAuthority(), directory, { times: { connectMs: 100 } })
+  return { hostId, sockets, links: await linksOf(await newAuthority(), directory, times ? { times } : {}) }
+}
+
+test('a host that accepts connections and says nothing is unreachable after a time', async () => {
+  const { hostId, links } = await startSilent({ connectMs: 100 })
   await expect(links.open(hostId, 'small', how)).rejects.toThrow(Unreachable)
   expect(links.size).toBe(0)
+})
+
+test('a caller that leaves does not wait for a connection, which others may wait for', async () => {
+  const { hostId, links, sockets } = await startSilent({ connectMs: 60_000 })
+  const leaving = new AbortController()
+  const left = links.open(hostId, 'small', { ...how, signal: leaving.signal })
+  await expect.poll(() => sockets.length).toBe(1)
+  leaving.abort(new Error('the caller left'))
+  await expect(left).rejects.toThrow('the caller left')
+  expect(links.size).toBe(1)
 })
 
 test('a host that is not in the directory, is gone or refuses connections is unreachable', async () => {
