@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { access, constants, copyFile } from 'node:fs/promises'
+import { constants, copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { canAccess } from '../../foundation/config/can-access.ts'
 
 /** The time limit of the program that renews the store of the system, in milliseconds. */
 const renewTimeoutMs = 60_000
@@ -29,7 +30,7 @@ export interface Trusted {
 /** Adds an authority to those that the system trusts. Needs root. */
 export async function trustAuthority(authorityFile: string, domain: string): Promise<Trusted> {
   for (const { dir, program, afterRemoval } of stores) {
-    if (!(await isWritable(dir))) continue
+    if (!(await canAccess(dir, constants.W_OK))) continue
     const file = join(dir, `holt-${domain}.crt`)
     await copyFile(authorityFile, file)
     await promisify(execFile)(program, [], { timeout: renewTimeoutMs, cwd: '/' })
@@ -37,12 +38,5 @@ export async function trustAuthority(authorityFile: string, domain: string): Pro
   }
   throw new Error(
     `no store of trusted authorities can be written on this machine. Run it as root, or add ${authorityFile} by hand.`,
-  )
-}
-
-function isWritable(dir: string): Promise<boolean> {
-  return access(dir, constants.W_OK).then(
-    () => true,
-    () => false,
   )
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
-import { access, readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { canAccess } from '../../foundation/config/can-access.ts'
 import type { ServerConfig } from '../../foundation/config/config.ts'
 import { version } from '../../foundation/config/version.ts'
 import { builtGuest } from '../machine/installed-files.ts'
@@ -21,12 +22,12 @@ const buildCommand = `cd ${join(dirname(builtGuest), '..')} && npm run build`
  */
 export async function checkGuest({ guest }: Pick<ServerConfig, 'guest'>, arch: string): Promise<Check> {
   const path = guest ?? builtGuest
-  const hasSources = await isThere(join(dirname(path), 'go.mod'))
+  const hasSources = await canAccess(join(dirname(path), 'go.mod'))
   const fix = guest !== null ? 'unset HOLT_GUEST' : hasSources ? buildCommand : null
   const wrong = (what: string) => {
     return mustFix('guest', `${path} ${what}${fix === null ? `: install holt ${version} again` : ''}`, fix)
   }
-  if (!(await isThere(path, constants.X_OK))) return wrong('is not there')
+  if (!(await canAccess(path, constants.X_OK))) return wrong('is not there')
   const bytes = await readFile(path)
   if (elfMachineOf(bytes) !== elfMachines[arch]) return wrong(`is not for ${arch}`)
   if (hasSources && (await isOlderThanSources(path))) return wrong('is older than its sources')
@@ -68,11 +69,4 @@ async function isOlderThanSources(path: string): Promise<boolean> {
   const sources = files.filter((file) => file.isFile() && sourceFile.test(file.name))
   const times = await Promise.all(sources.map(({ parentPath, name }) => stat(join(parentPath, name))))
   return times.some(({ mtimeMs }) => mtimeMs > builtMs)
-}
-
-async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {
-  return access(path, mode).then(
-    () => true,
-    () => false,
-  )
 }

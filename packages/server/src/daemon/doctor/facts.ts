@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
-import { access, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { arch, release, totalmem } from 'node:os'
+import { canAccess } from '../../foundation/config/can-access.ts'
 
 /**
  * The facts that the kernel reports of this machine. Checks are functions of it, so that tests can
@@ -62,8 +63,8 @@ export async function readMachineFacts(): Promise<MachineFacts> {
     readLimits(),
     readTime(),
     readCgroups(),
-    isThere('/dev/loop-control'),
-    isThere('/dev/net/tun'),
+    canAccess('/dev/loop-control'),
+    canAccess('/dev/net/tun'),
   ])
   return {
     arch: arch(),
@@ -102,7 +103,7 @@ async function readCgroups(): Promise<CgroupFacts> {
     if (controllers.get('cpu') === point) for (const name of ['cpuacct', 'freezer']) controllers.set(name, point)
   }
   const points = [...new Set(controllers.values())]
-  const writable = await Promise.all(points.map((point) => isThere(point, constants.W_OK)))
+  const writable = await Promise.all(points.map((point) => canAccess(point, constants.W_OK)))
   return { controllers, readOnly: points.filter((_, index) => !writable[index]), undelegated }
 }
 
@@ -132,11 +133,4 @@ async function readNumber(name: string): Promise<number> {
 
 async function read(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '') // A missing file has no facts.
-}
-
-async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {
-  return access(path, mode).then(
-    () => true,
-    () => false,
-  )
 }

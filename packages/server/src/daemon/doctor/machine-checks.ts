@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
+import { canAccess } from '../../foundation/config/can-access.ts'
 import type { ServerConfig } from '../../foundation/config/config.ts'
 import { readIfThere } from '../../foundation/config/installation.ts'
 import { type Check, mustFix, ok, warn } from './check.ts'
@@ -49,11 +49,7 @@ export async function checkBaseTools({ baseImage, stateDir }: ServerConfig): Pro
 
 async function onPath(tool: string): Promise<boolean> {
   for (const dir of (process.env.PATH ?? '').split(delimiter)) {
-    const found = await access(join(dir, tool), constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (found) return true
+    if (await canAccess(join(dir, tool), constants.X_OK)) return true
   }
   return false
 }

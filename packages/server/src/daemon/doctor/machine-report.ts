@@ -28,7 +28,7 @@ export interface MachineReport {
  * runtimes need, and a worker has no master keys.
  */
 export async function checkMachine(config: ServerConfig): Promise<MachineReport> {
-  const facts = await readMachineFacts()
+  const [facts, disk] = await Promise.all([readMachineFacts(), readDiskFacts(config.stateDir)])
   const role = config.fleet?.role
   const runs = role !== 'front'
   return {
@@ -37,8 +37,9 @@ export async function checkMachine(config: ServerConfig): Promise<MachineReport>
       checkNode(process.versions.node),
       ...(runs ? [checkRoot(process.geteuid?.()), ...checkKernel(facts)] : []),
       ...(await checkTimeSource()),
-      ...(await checkStatePlace(config)),
-      ...(runs ? await checkBounds(config, facts) : []),
+      await checkStateDir(config.stateDir),
+      ...checkDisk(config.stateDir, disk),
+      ...(runs ? checkBounds(config, facts, disk.sizeMiB) : []),
     ],
     state: [
       ...(role === 'worker' ? [] : [await checkMasterKeys(config)]),
@@ -56,13 +57,8 @@ export async function checkOwnMachine(config: ServerConfig): Promise<readonly Ch
   return [...machine, ...state, ...tools, ...(guest === null ? [] : [guest])]
 }
 
-async function checkStatePlace({ stateDir }: ServerConfig): Promise<readonly Check[]> {
-  return [await checkStateDir(stateDir), ...checkDisk(stateDir, await readDiskFacts(stateDir))]
-}
-
 /** Checks what bounds runtimes on this machine. */
-async function checkBounds(config: ServerConfig, facts: MachineFacts): Promise<readonly Check[]> {
-  const { sizeMiB: diskMiB } = await readDiskFacts(config.stateDir)
+function checkBounds(config: ServerConfig, facts: MachineFacts, diskMiB: number): readonly Check[] {
   const machine = { memoryMiB: facts.memoryMiB, cpus: availableParallelism(), diskMiB }
   return [checkQuotas(config, machine), checkDiskQuotas(facts)]
 }

@@ -1,5 +1,5 @@
-import { access } from 'node:fs/promises'
 import type { KeptJoin } from '../../fleet/trust/worker-identity.ts'
+import { canAccess } from '../../foundation/config/can-access.ts'
 import type { ServerConfig } from '../../foundation/config/config.ts'
 import { type Check, mustFix, ok } from './check.ts'
 
@@ -23,17 +23,10 @@ export async function checkWorker(
   const leftHours = join === null ? 0 : Math.floor((join.validUntil - now) / 3_600_000)
   if (join !== null && join.validUntil > now)
     return [ok(name, `it has joined the fleet, and its certificate is valid for ${leftHours} h`)]
-  if (await hasToken(fleet.joinTokenFile)) return [ok(name, 'it joins the fleet at its next start')]
+  if (fleet.joinTokenFile !== null && (await canAccess(fleet.joinTokenFile)))
+    return [ok(name, 'it joins the fleet at its next start')]
   const why = join === null ? 'it has not joined the fleet' : 'its certificate is over'
   return [
     mustFix(name, `${why}, and there is no token: make one with holt fleet token, and set HOLT_JOIN_TOKEN_FILE`, null),
   ]
-}
-
-async function hasToken(file: string | null): Promise<boolean> {
-  if (file === null) return false
-  return access(file).then(
-    () => true,
-    () => false,
-  )
 }
