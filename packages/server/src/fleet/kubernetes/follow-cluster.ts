@@ -1,4 +1,3 @@
-import { pause } from '../../foundation/async/pause.ts'
 import type { FleetConfig } from '../../foundation/config/fleet-settings.ts'
 import type { KubernetesConfig } from '../../foundation/config/kubernetes-settings.ts'
 import type { Duties } from '../../foundation/host/duties.ts'
@@ -11,10 +10,8 @@ import type { KubernetesApi } from './kubernetes-api.ts'
 import { judgeLostNodes } from './lost-nodes.ts'
 import { NodeGuard } from './node-guard.ts'
 import { readNode } from './read-node.ts'
+import { untilDone } from './until-done.ts'
 import { WorkerNodes } from './worker-nodes.ts'
-
-/** The time before the next attempt to reach the API server, in milliseconds. */
-const retryMs = 5_000
 
 /** The parts of a host with keys that runs in a pod. */
 export interface ClusterParts {
@@ -74,23 +71,4 @@ async function hearOfEvictions(parts: Omit<EvictionListenerOptions, 'port'>, clo
   } catch (err) {
     parts.log.error({ err }, 'evictions of guards are not heard of: a drain of a Node waits for its runtimes')
   }
-}
-
-/**
- * Tries until it succeeds or the signal is aborted, and returns the result, or null then. Logs each
- * failure with a message. Never rejects.
- */
-export async function untilDone<T>(
-  attempt: () => Promise<T>,
-  { log, closing, failed }: { readonly log: Log; readonly closing: AbortSignal; readonly failed: string },
-): Promise<T | null> {
-  while (!closing.aborted) {
-    try {
-      return await attempt()
-    } catch (err) {
-      log.warn({ err }, failed)
-      await pause(retryMs, closing)
-    }
-  }
-  return null
 }

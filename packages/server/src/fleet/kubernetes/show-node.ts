@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import type { Log } from '../../foundation/log.ts'
 import { systemProjectId } from '../../foundation/rows/system-project.ts'
 import type { FrontQuestions } from '../trust/front-questions.ts'
-import { untilDone } from './follow-cluster.ts'
 import { nodePath, PlacedWorker } from './node-verb.ts'
+import { untilDone } from './until-done.ts'
 
 /** The token of a worker's pod, for fronts. The chart mounts it, and the kubelet renews it. */
 const tokenFile = '/var/run/secrets/holt.dev/token'
