@@ -47,7 +47,7 @@ const serviceWide: Readonly<Record<string, readonly [count: number, why: string]
   'fleet/placement/own-facts.ts': [1, 'a host has runtimes of every project'],
   'inside/ports/admit-to-port.ts': [1, 'an address names no project; its token is for one runtime'],
   'resources/network/address-book.ts': [1, 'by a runtime that the service has found'],
-  'resources/network/changes-of-others.ts': [4, 'changes of every project, for the runtimes of a host'],
+  'resources/changes-of-others.ts': [4, 'changes of every project, for the runtimes of a host'],
   'resources/network/decision-log.ts': [1, 'decisions of the gateway, of many runtimes at once'],
   'foundation/sealing/rotate-master-key.ts': [1, 'one key seals for all'],
   'resources/templates/fallbacks.ts': [1, 'the engine knows no projects; the log is for operators'],

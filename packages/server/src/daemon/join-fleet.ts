@@ -1,7 +1,7 @@
 import type { Api } from '../api/api.ts'
 import type { FleetParts, OpenPeers } from '../fleet/forwarding/open-peers.ts'
 import type { Fleet } from '../fleet/open-fleet.ts'
-import { followChangesOfOthers } from '../resources/network/changes-of-others.ts'
+import { followChangesOfOthers } from '../resources/changes-of-others.ts'
 
 /**
  * Opens the connections with the other hosts of a fleet, with the given parts or those of the

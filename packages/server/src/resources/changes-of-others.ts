@@ -1,6 +1,6 @@
-import { pause } from '../../foundation/async/pause.ts'
-import { cutVisitsOf } from '../../tenancy/keys/end-tokens.ts'
-import type { Resources } from '../resources.ts'
+import { pause } from '../foundation/async/pause.ts'
+import { cutVisitsOf } from '../tenancy/keys/end-tokens.ts'
+import type { Resources } from './resources.ts'
 
 /** The interval between two looks, in milliseconds. */
 const lookMs = 1_000
