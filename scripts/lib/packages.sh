@@ -68,7 +68,8 @@ ensure_test_postgres() {
 	apt_install -o Dpkg::Options::=--force-confold postgresql
 }
 
-# Programs of packages that start a service. Only their files are taken, and the libraries that the machine lacks: take_program PROGRAM PACKAGE
+# Programs of packages that start a service. Only their files are taken, and the libraries that the
+# machine lacks: take_program PROGRAM PACKAGE
 take_program() {
 	local program=$1 package=$2 root=$tools/debian/$2 dir deb path
 	have "$program" && return
@@ -96,7 +97,8 @@ take_program() {
 	chmod 755 "$tools/bin/$program"
 }
 
-# The registry that tests pull from, and the pooler before their database. The long tests also have the parts of docs/two-machines.md.
+# The registry that tests pull from, and the pooler before their database. The long tests also have
+# the parts of docs/two-machines.md.
 ensure_test_services() {
 	take_program docker-registry docker-registry
 	take_program pgbouncer pgbouncer
