@@ -141,15 +141,16 @@ export class AuditLog {
   }
 
   async #write(): Promise<void> {
-    const entries = this.#waiting.take()
+    // A call that ends meanwhile changes its entry, which is written once more then.
+    const entries = this.#waiting.take().map((entry) => ({ entry, written: { ...entry } }))
     for (let start = 0; start < entries.length; start += batchSize) {
       try {
-        await this.#writeBatch(entries.slice(start, start + batchSize))
+        await this.#writeBatch(entries.slice(start, start + batchSize).map(({ written }) => written))
       } catch (error) {
         // The entries wait for the next attempt. Calls continue meanwhile.
         this.#delayMs = retryMs
         this.#log.warn({ err: error, entries: entries.length - start }, 'audit entries could not be written')
-        for (const entry of entries.slice(start)) this.#add(entry)
+        for (const { entry } of entries.slice(start)) this.#add(entry)
         return
       }
     }

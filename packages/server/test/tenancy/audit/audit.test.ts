@@ -301,6 +301,39 @@ test('a store that is away is tried every five seconds, and gets all entries whe
   await store.close()
 })
 
+test('a call that ends while its entry is written completes the entry afterwards, once', async () => {
+  const store = await openTestStore()
+  const seen: (number | null)[] = []
+  let end = () => {}
+  const change: typeof store.change = async (scope, work, ...more) => {
+    end()
+    const result = await store.change(scope, work, ...more)
+    const rows = await store.db.selectFrom('audit').select('status').execute()
+    seen.push(...rows.map(({ status }) => status))
+    return result
+  }
+  const audit = new AuditLog({ ...store, change }, keepingLog().log, () => 0)
+  const call = {
+    projectId: null,
+    kind: 'inside',
+    key: null,
+    route: 'startCommand',
+    params: {},
+    requestId: null,
+  } as const
+  const entry = audit.begin({ ...call, address: '127.0.0.1' })
+  end = () => {
+    end = () => {}
+    audit.end(entry, 200)
+  }
+  await audit.flush()
+  await audit.flush()
+  await audit.flush()
+  expect(seen).toEqual([null, 200])
+  await audit.close()
+  await store.close()
+})
+
 test('a project that floods the log loses its own entries, which is logged, and others lose none', async () => {
   const store = await openTestStore()
   const { log, logged } = keepingLog()
