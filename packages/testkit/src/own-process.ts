@@ -25,11 +25,13 @@ export const ownProcess: readonly string[] = [
   'packages/cli/test/output/while-waiting.test.ts',
   'packages/egress/test/{resolver/hostile-server,terminate/secrets/redactor}.test.ts',
   'packages/sdk/test/commands.test.ts',
+  'packages/server/test/fleet/trust/secrets-of-workers.test.ts',
   'packages/server/test/foundation/wire/drop-rest-of-body.test.ts',
   'packages/server/test/foundation/wire/stream-items.test.ts',
   'packages/server/test/inside/attach/watch-peer.test.ts',
   'packages/server/test/runtimes/pools/refill-scheduler.test.ts',
   'packages/server/test/runtimes/reconcile/memory-kills.test.ts',
+  'packages/server/test/tenancy/audit/audit.test.ts',
   'packages/server/test/tenancy/auth/open-streams.test.ts',
   // These measure the memory, processor time, event loop or open files of their process.
   'packages/async/test/{merge-pieces,own-text,waiters,whole-bytes}.test.ts',
